@@ -121,13 +121,13 @@ fn names(said: &Said<'_>) -> Vec<String> {
 mod tests {
     use std::path::PathBuf;
 
-    use tenon_sandbox::{GUARDED_FOLDERS_MAX, Profile, Sandbox as Walls, Settings, Wanted};
+    use tenon_sandbox::{Profile, Sandbox as Walls, Settings};
 
     use super::*;
     use crate::{
         policy::shell,
         tools::{
-            Sandbox,
+            sandbox::{Sandbox, no_walls},
             testing::{Bench, printed},
         },
     };
@@ -138,15 +138,7 @@ mod tests {
         let walls = Walls::new(Settings {
             roots: bench.context.workspace.roots(),
             home: Some(PathBuf::from("/home/nobody-has-this")),
-            readable: Vec::new(),
-            virtual_environment: None,
-            hidden: Vec::new(),
-            own: Vec::new(),
-            state: None,
-            shown: Vec::new(),
-            wanted: Wanted::Best,
-            limits: Limits::default(),
-            guarded_folders_max: GUARDED_FOLDERS_MAX,
+            ..no_walls()
         });
         let profile = Profile::workspace(&bench.context.workspace);
         bench.context.sandbox = Sandbox::within(walls, Vec::new(), profile);

@@ -343,7 +343,7 @@ impl Sandbox {
 }
 
 /// What walls are built from that hold nothing.
-fn no_walls() -> Settings {
+pub(super) fn no_walls() -> Settings {
     Settings {
         roots: Vec::new(),
         home: None,
