@@ -185,7 +185,7 @@ pub(super) const ROWS: &[Row] = &[
     .prints(&[".envrc was made; put back", ".vscode/tasks.json was made; put back"])
     .after("cd $WORK; test ! -e .envrc -a ! -e .vscode/tasks.json"),
     row("protected names copied to be run", &[Call::Script(
-        "cp -rp p q; chmod +x q/.claude/hooks/x.sh; chmod u+s q/.envrc; mkdir r; ln -s ../p/.envrc r/.envrc; cp p/.envrc e; mkdir t; ln e t/.envrc; chmod +x p/.envrc; cp -rp p u; echo end",
+        "cp -rp p q; chmod +x q/.claude/hooks/x.sh; chmod +x q/.envrc; mkdir r; ln -s ../p/.envrc r/.envrc; cp p/.envrc e; mkdir t; ln e t/.envrc; chmod +x p/.envrc; cp -rp p u; echo end",
     )])
     .prepare("mkdir -p p/.claude/hooks; echo plain > p/.envrc; echo plain > p/.claude/hooks/x.sh; chmod 644 p/.envrc p/.claude/hooks/x.sh")
     .prints(&["end"])
@@ -375,7 +375,7 @@ pub(super) const ROWS: &[Row] = &[
     ])
     .prepare("mkdir -p a/deep; echo good > $TOP/folder/deep/.envrc")
     .flags(&["--add-dir", "@WORK@/@ROW@/a/deep"])
-    .prints(&["first", "is not there, or behind a link", "needs the user's yes"])
+    .prints(&["first", "is another folder now than when this session began", "needs the user's yes"])
     .never(&["--sandbox off"]),
     row("protected names deeper than anybody looks", &[Call::Script(
         "d=$(printf 'a/%.0s' $(seq 90)); mkdir -p $d; cd $d; echo evil > .envrc; mkdir .vscode; echo evil > .vscode/tasks.json; echo end",
