@@ -26,6 +26,9 @@ const CACHES: [&str; 6] =
 const INDEX: &str = ".git/index";
 const INDEX_BYTES_MAX: u64 = 16 << 20;
 
+/// Submodules that are looked for. A short index names very many that are not there, or that are itself.
+const SUBMODULES_MAX: usize = 500;
+
 /// A submodule has a file there that names the folder: one path.
 const GIT_FILE_BYTES_MAX: u64 = 8 << 10;
 
@@ -240,9 +243,9 @@ fn fail_if_cut(walk: &Walk, entries_max: usize) -> Result<(), Unproven> {
 fn tracked(workspace: &Workspace, top: &Path) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();
     let mut repositories = vec![PathBuf::new()];
-    // It ends also where a submodule says that the repository that has it is its own.
     let mut bytes_left = INDEX_BYTES_MAX;
-    while let Some(beneath) = repositories.pop() {
+    for _ in 0..=SUBMODULES_MAX {
+        let Some(beneath) = repositories.pop() else { break };
         let Some(index) = index(workspace, &top.join(&beneath), bytes_left) else { continue };
         bytes_left = bytes_left.saturating_sub(index.len() as u64);
         let tracked = git_index::tracked(&index);
@@ -293,6 +296,20 @@ mod tests {
         assert_ne!(three, tree());
         bench.remove("a.txt");
         assert_eq!(empty, tree());
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "runs git, whose index this is")]
+    fn no_more_submodules_are_looked_for_than_the_bound_says() {
+        let bench = Bench::new();
+        let script = "git init -q small; echo x > small/f; git -C small add f; git init -q .
+            for i in $(seq 600); do mkdir s$i; echo 'gitdir: ../small/.git' > s$i/.git
+            echo \"160000 1111111111111111111111111111111111111111 0\ts$i\"; done | git update-index --index-info";
+        let mut shell = std::process::Command::new("bash");
+        shell.args(["-ec", script]).current_dir(bench.root()).env("HOME", bench.root());
+        assert!(shell.status().unwrap().success());
+        let files = tracked(&bench.context.workspace, Path::new(""));
+        assert_eq!(files.len(), SUBMODULES_MAX);
     }
 
     #[test]
