@@ -58,6 +58,16 @@ impl Two {
         ["work", "lib"].map(|name| tree(&self.path(name)))
     }
 
+    /// Undoes calls without the folders that they ran in, and takes that back.
+    #[track_caller]
+    fn is_undone_and_redone(&self, ids: &[CheckpointId], before: &[Tree; 2]) {
+        let (after, journal) = (self.trees(), self.journal(&[]));
+        let undone = undo(&journal, ids);
+        self.is_as(before);
+        undo(&journal, &[undone]);
+        self.is_as(&after);
+    }
+
     #[track_caller]
     fn is_as(&self, expected: &[Tree; 2]) {
         for (expected, now) in expected.iter().zip(&self.trees()) {
@@ -89,12 +99,7 @@ fn what_calls_did_in_a_folder_that_is_none_of_the_session_by_now_is_undone_and_r
     let before = two.trees();
     let first = two.change(&["lib"], "echo x >> a; echo x >> ../lib/l; mv a ../lib/a");
     let second = two.change(&[], "echo z > b");
-    let after = two.trees();
-    let journal = two.journal(&[]);
-    let undone = undo(&journal, &[first, second]);
-    two.is_as(&before);
-    undo(&journal, &[undone]);
-    two.is_as(&after);
+    two.is_undone_and_redone(&[first, second], &before);
     undo(&two.journal(&["home"]), &[second]);
     undo(&two.journal(&["home"]), &[first]);
     two.is_as(&before);
@@ -188,10 +193,5 @@ fn a_folder_in_the_workspace_that_a_later_call_removed_is_there_again_in_time() 
     let before = two.trees();
     let first = two.change(&["work/sub"], "echo x >> sub/s; echo n > sub/n");
     let second = two.change(&[], "rm -r sub");
-    let after = two.trees();
-    let journal = two.journal(&[]);
-    let undone = undo(&journal, &[first, second]);
-    two.is_as(&before);
-    undo(&journal, &[undone]);
-    two.is_as(&after);
+    two.is_undone_and_redone(&[first, second], &before);
 }
