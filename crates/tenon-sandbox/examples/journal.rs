@@ -129,6 +129,7 @@ impl Bench {
             roots: workspace.roots(),
             home: std::env::var_os("HOME").map(Into::into),
             readable: Vec::new(),
+            ways: Vec::new(),
             virtual_environment: None,
             hidden: journal.folders(),
             own: Vec::new(),

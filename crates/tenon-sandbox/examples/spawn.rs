@@ -52,6 +52,7 @@ fn main() {
         roots: workspace.roots(),
         home: std::env::var_os("HOME").map(Into::into),
         readable: Vec::new(),
+        ways: Vec::new(),
         virtual_environment: None,
         hidden: Vec::new(),
         own: Vec::new(),

@@ -348,6 +348,7 @@ pub(super) fn no_walls() -> Settings {
         roots: Vec::new(),
         home: None,
         readable: Vec::new(),
+        ways: Vec::new(),
         virtual_environment: None,
         hidden: Vec::new(),
         own: Vec::new(),

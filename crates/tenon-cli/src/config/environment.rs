@@ -5,7 +5,8 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
-    path::{Path, PathBuf},
+    os::unix::fs::MetadataExt,
+    path::{Component, Path, PathBuf},
 };
 
 use crate::{
@@ -38,12 +39,14 @@ pub(crate) struct Folders {
 impl Environment {
     /// Reads it.
     pub(crate) fn read() -> Self {
+        let variables: BTreeMap<_, _> = std::env::vars_os().collect();
         // Without a current folder, every path that needs one says so when it is opened.
-        let folder = std::env::current_dir().unwrap_or_default();
-        Self { variables: std::env::vars_os().collect(), folder }
+        let named = variables.get(OsStr::new("PWD")).map(PathBuf::from).filter(|it| is_here(it));
+        let folder = named.or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+        Self { variables, folder }
     }
 
-    /// Returns the folder in which the program was started.
+    /// Returns the folder in which the program was started, by the way that the user's shell came there.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -100,6 +103,15 @@ impl Environment {
             theme: Theme::Terminal,
         }
     }
+}
+
+/// Whether a path is one of the folder in which the program runs. A shell that is in it says by which links.
+fn is_here(path: &Path) -> bool {
+    let identity = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+    let is_plain = path.components().all(|part| !matches!(part, Component::ParentDir));
+    path.is_absolute()
+        && is_plain
+        && identity(path).is_some_and(|here| identity(Path::new(".")) == Some(here))
 }
 
 impl Folders {

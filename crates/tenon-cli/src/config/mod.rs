@@ -248,6 +248,11 @@ impl Config {
         self.settings.read_dir.iter().map(named).collect()
     }
 
+    /// Returns the paths by which the user's file names the folders that may be read.
+    pub(crate) fn ways_to_readable(&self) -> Result<Vec<PathBuf>, CliError> {
+        self.settings.read_dir.iter().map(|name| self.named_folder(name)).collect()
+    }
+
     /// Returns the environment of commands that the model runs.
     pub(crate) fn child_environment(&self) -> Vec<(OsString, OsString)> {
         tenon_sandbox::child_environment(self.environment.all(), &self.settings.environment)

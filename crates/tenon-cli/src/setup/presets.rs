@@ -178,6 +178,7 @@ impl Toolchains {
             roots: Vec::new(),
             home: None,
             readable: Vec::new(),
+            ways: Vec::new(),
             virtual_environment: None,
             hidden: Vec::new(),
             own: Vec::new(),

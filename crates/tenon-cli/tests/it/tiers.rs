@@ -107,6 +107,35 @@ fn of_the_virtual_environment_in_the_home_commands_have_the_programs() {
 }
 
 #[test]
+fn the_way_by_which_the_user_came_to_the_workspace_is_one_for_commands() {
+    for sandbox in ["auto", "c"] {
+        let place = Place::new();
+        let way = place.path("home/projects/by");
+        std::fs::create_dir_all(way.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(place.path("work"), &way).unwrap();
+        let tool = format!("#!{}/sh\necho by the way\n", way.display());
+        place.write("work/tool", &tool);
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(place.path("work/tool"), open).unwrap();
+        std::os::unix::fs::symlink("/bin/sh", place.path("work/sh")).unwrap();
+        let script = running(&place, "./tool");
+        let arguments = ["--print", "--sandbox", sandbox, "--model", &script, "go"];
+        let at = way.display().to_string();
+        let by_flag = [&["--cwd", &at], &arguments[..]].concat();
+        for (arguments, pwd) in [(&arguments[..], &*at), (&by_flag, "/")] {
+            let mut tenon = place.tenon(arguments);
+            let run = Run::of(tenon.env("PWD", pwd).output().unwrap());
+            if run.status == 3 {
+                return skipped("there is no tier C here");
+            }
+            let logs = place.logs();
+            assert!(logs.contains(r#""content":"by the way""#), "{sandbox} {pwd}: {logs}");
+            std::fs::remove_dir_all(place.path("home/.local")).unwrap();
+        }
+    }
+}
+
+#[test]
 fn commits_need_no_key_and_know_who_commits_and_what_is_ignored() {
     for sandbox in ["auto", "c"] {
         let place = Place::new();

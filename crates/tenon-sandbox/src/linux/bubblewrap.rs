@@ -206,7 +206,11 @@ fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> 
         let own = || private.join(number.to_string());
         match part {
             Part::Cover => arguments.fresh(path, 0o555, 1 << 20),
-            Part::File { .. } if directly_in(&layout.steps, path).is_some() => {}
+            Part::File { .. } | Part::Link { .. } if directly_in(&layout.steps, path).is_some() => {
+            }
+            Part::Link { target } => {
+                arguments.say(["--symlink".as_ref(), target.as_os_str(), path.as_os_str()]);
+            }
             Part::Private { .. } | Part::File { .. } => {
                 arguments.bind(own(), path, Access::Write);
             }
@@ -262,7 +266,7 @@ pub(crate) fn above<'a>(steps: &'a [Step], path: &Path) -> Option<&'a Step> {
 }
 
 /// Returns the number of the private folder that `path` lies in without another between them. A file
-/// is put there as it is: what is bound cannot be exchanged, as programs do with their settings.
+/// or link is put there as it is: what is bound cannot be exchanged, as programs do with their settings.
 pub(crate) fn directly_in(steps: &[Step], path: &Path) -> Option<usize> {
     let is_private = |step: &Step| matches!(step.part, Part::Private { .. });
     steps.iter().position(|step| path.parent() == Some(&step.path) && is_private(step))

@@ -80,6 +80,8 @@ pub(crate) enum Part {
     Kept { source: PathBuf, writable: bool },
     /// A file with these bytes, in a private folder.
     File { bytes: Vec<u8> },
+    /// A symbolic link, in an empty or private folder.
+    Link { target: PathBuf },
 }
 
 /// Carries the layout out.
@@ -161,6 +163,16 @@ impl Memory {
         chownat(&self.top, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)?;
         chmodat(&self.top, name, Mode::from_raw_mode(mode), AtFlags::empty())
     }
+
+    /// Makes a link of the owner's: in a folder that all may write, the kernel follows no other.
+    fn link(&self, target: &Path, path: &Path) -> Result<(), Errno> {
+        if let Some(above) = path.parent() {
+            open_folder(above)?;
+        }
+        symlinkat(target, CWD, path)?;
+        let (user, group) = (Uid::from_raw(self.owner.user), Gid::from_raw(self.owner.group));
+        chownat(CWD, path, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)
+    }
 }
 
 fn held() -> MountAttrFlags {
@@ -199,6 +211,7 @@ fn carry_out_step(
             tree.mount_on(target)
         }
         Part::File { bytes } => write_new(&step.path, bytes, 0o644),
+        Part::Link { target } => private.link(target, &step.path),
     }
 }
 
@@ -324,6 +337,10 @@ impl Sendable for Layout {
                     writer.number(3);
                     writer.field(&OsString::from_vec(bytes.clone()));
                 }
+                Part::Link { target } => {
+                    writer.number(4);
+                    writer.field(target.as_os_str());
+                }
             }
         });
         writer.list(&self.layered);
@@ -350,6 +367,7 @@ impl Readable for Layout {
                 1 => Part::Private { mode: u32::try_from(reader.number()?).ok()? },
                 2 => Part::Kept { source: reader.path()?, writable: reader.flag()? },
                 3 => Part::File { bytes: reader.field()?.into_vec() },
+                4 => Part::Link { target: reader.path()? },
                 _ => return None,
             };
             Some(Step { path, part })
@@ -382,6 +400,7 @@ mod tests {
             Part::Private { mode: 0o700 },
             Part::Kept { source: PathBuf::from("/s"), writable: true },
             Part::File { bytes: vec![0, 255] },
+            Part::Link { target: PathBuf::from("../s") },
         ];
         let steps = parts.map(|part| Step { path: PathBuf::from("/a b"), part });
         let layout = Layout {

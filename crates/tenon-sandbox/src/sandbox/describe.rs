@@ -103,6 +103,7 @@ impl Sandbox {
     /// #     roots: Vec::new(),
     /// #     home: None,
     /// #     readable: Vec::new(),
+    /// #     ways: Vec::new(),
     /// #     virtual_environment: None,
     /// #     hidden: Vec::new(),
     /// #     own: Vec::new(),
@@ -237,7 +238,7 @@ fn within_readable(plan: &Plan) -> (Vec<PathBuf>, Vec<PathBuf>) {
         match step.part {
             Part::Cover | Part::Private { .. } => emptied.push(step.path.clone()),
             Part::Kept { writable: false, .. } => kept.push(step.path.clone()),
-            Part::Kept { writable: true, .. } | Part::File { .. } => {}
+            Part::Kept { writable: true, .. } | Part::File { .. } | Part::Link { .. } => {}
         }
     }
     (emptied, kept)
@@ -287,7 +288,7 @@ fn out_of_sight(
     path: &Path,
 ) -> Option<OutOfSight> {
     let named = without_dots(path);
-    let path = in_place(&named, settings);
+    let path = behind_links(in_place(&named, settings), steps);
     let exactly = steps.iter().find(|step| step.path == path);
     if exactly.is_some_and(|step| matches!(step.part, Part::File { .. }))
         || is_absent_setting(settings, &path)
@@ -316,7 +317,7 @@ fn out_of_sight(
         Part::Cover => Some(OutOfSight::Covered(step.path.clone())),
         Part::Private { .. } if is_home() => Some(OutOfSight::Home),
         Part::Private { .. } => Some(OutOfSight::Private(step.path.clone())),
-        Part::Kept { .. } | Part::File { .. } => None,
+        Part::Kept { .. } | Part::File { .. } | Part::Link { .. } => None,
     }
 }
 
@@ -353,6 +354,17 @@ fn in_place(path: &Path, settings: &Settings) -> PathBuf {
     found.map_or_else(|| path.to_path_buf(), |(known, rest)| canonical_or_lexical(known).join(rest))
 }
 
+/// Returns where a path leads by those links that commands have; as it is if it names one itself.
+fn behind_links(path: PathBuf, steps: &[Step]) -> PathBuf {
+    let is_link = |step: &&Step| matches!(step.part, Part::Link { .. });
+    let mut links = steps.iter().filter(is_link).map(|step| &step.path);
+    let found = links.find_map(|link| Some((link, path.strip_prefix(link).ok()?)));
+    match found {
+        Some((link, rest)) if !rest.as_os_str().is_empty() => canonical_or_lexical(link).join(rest),
+        _ => path,
+    }
+}
+
 impl Shared {
     fn expected_tier(&self) -> Tier {
         let kernel = probe();
@@ -387,6 +399,7 @@ mod tests {
             roots: vec!["/tmp/work".into()],
             home: Some("/home/nobody-has-this".into()),
             readable: Vec::new(),
+            ways: Vec::new(),
             virtual_environment: None,
             hidden: vec!["/tmp/work/keys".into()],
             own: Vec::new(),

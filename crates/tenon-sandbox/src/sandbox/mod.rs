@@ -25,6 +25,7 @@ mod unkept;
 mod variables;
 mod virtual_environment;
 mod watched;
+mod ways;
 
 use std::io;
 use std::path::{Path, PathBuf};

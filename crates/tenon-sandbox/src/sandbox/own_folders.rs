@@ -142,6 +142,10 @@ fn make_home(
                 make_above(&place)?;
                 std::fs::write(&place, bytes)?;
             }
+            Part::Link { .. } => {
+                make_above(&place)?;
+                symlink(&step.path, &place)?;
+            }
             Part::Cover | Part::Private { .. } => {}
         }
     }

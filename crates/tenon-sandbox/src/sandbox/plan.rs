@@ -11,7 +11,7 @@ use super::stamp::{Names, Stamp};
 use super::toolchains::TOOLCHAINS;
 use super::unkept::{PrivateFolder, private_folders};
 use super::virtual_environment::virtual_environment;
-use super::{Settings, homes, secrets, sockets};
+use super::{Settings, homes, secrets, sockets, ways};
 use crate::git_config;
 use crate::linux::layout::{Instead, Layout, Part, Step};
 use crate::linux::openat::open_plain;
@@ -179,6 +179,7 @@ pub(super) fn plan(
         !matches!(part, Part::File { .. }) || !roots.iter().any(|root| path.starts_with(root))
     });
     let pinned = put_roots(settings, home.as_deref(), &roots, &mut parts);
+    ways::put_links(settings, &mut parts);
     scratch.retain(|path| !roots.contains(path));
     scratch.extend(["/dev/shm", "/dev/pts", "/dev/tty"].map(PathBuf::from));
     let layered = layered(&parts, &roots, home.as_deref());

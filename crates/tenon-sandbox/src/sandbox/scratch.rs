@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::time::Duration;
@@ -133,6 +133,15 @@ impl Scratch {
                     }
                     std::fs::write(&path, bytes)?;
                     owned(&path, 0o644)?;
+                }
+                Part::Link { target } => {
+                    if let Some(folder) = directly_in(&layout.steps, &step.path) {
+                        path = scratch.path().join(folder.to_string());
+                        path.extend(step.path.file_name());
+                        symlink(target, &path)?;
+                        let owner = layout.owner;
+                        lchown(&path, Some(owner.user), Some(owner.group))?;
+                    }
                 }
                 Part::Cover | Part::Kept { .. } => {}
             }

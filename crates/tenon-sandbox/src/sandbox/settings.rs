@@ -18,6 +18,9 @@ pub struct Settings {
     pub home: Option<PathBuf>,
     /// What a command may read besides, where it would see nothing: beneath HOME, /run, /mnt.
     pub readable: Vec<PathBuf>,
+    /// Paths by which the user named the roots, and what is readable. The symbolic links on the way of these
+    /// and of HOME are there for commands, as links alone.
+    pub ways: Vec<PathBuf>,
     /// The virtual environment of Python that is active. Where it is one and lies in HOME, a command may
     /// read its programs and libraries, unless a link leads there or out of it.
     pub virtual_environment: Option<PathBuf>,

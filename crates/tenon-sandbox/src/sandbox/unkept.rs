@@ -49,6 +49,7 @@ pub(super) fn private_folders(steps: &[Step], home: Option<&Path>) -> Vec<Privat
         Part::Kept { writable, .. } => {
             writable || !toolchains.iter().any(|toolchain| step.path.starts_with(toolchain))
         }
+        Part::Link { .. } => true,
         _ => false,
     };
     let is_step = |path: &Path| steps.iter().any(|step| step.path == path);
@@ -216,6 +217,7 @@ mod tests {
                 ("/home/u/papers/read", kept(false)),
                 ("/tmp", private()),
                 ("/tmp/a/b", kept(true)),
+                ("/tmp/l/b", Part::Link { target: "/srv/b".into() }),
             ],
             &[
                 ("/home/u", &["go", "papers", "work"]),
@@ -224,6 +226,7 @@ mod tests {
                 ("/home/u/go/src/x", &["y"]),
                 ("/home/u/papers", &["read"]),
                 ("/tmp/a", &["b"]),
+                ("/tmp/l", &["b"]),
             ],
         );
         // A home that is the workspace is no private one.

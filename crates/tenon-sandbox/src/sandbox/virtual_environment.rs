@@ -128,6 +128,7 @@ mod tests {
             roots: vec![home.join("work/a")],
             home: Some(home.clone()),
             readable: Vec::new(),
+            ways: Vec::new(),
             virtual_environment: Some(PathBuf::from(named.replace("~", home.to_str().unwrap()))),
             hidden: vec![home.join(".config/tenon")],
             own: Vec::new(),

@@ -237,6 +237,13 @@ impl Workspace {
         writable.map(|root| root.path.clone()).collect()
     }
 
+    /// Returns the paths by which the writable roots were named, absolute, where these lead through links.
+    #[must_use]
+    pub fn ways(&self) -> Vec<PathBuf> {
+        let writable = self.shared.roots.iter().filter(|root| !root.read_only);
+        writable.filter_map(|root| root.alias.clone()).collect()
+    }
+
     /// Returns the folder that long results are spilled to.
     #[must_use]
     pub fn spill_folder(&self) -> Option<&Path> {

@@ -118,6 +118,7 @@ impl Scene {
             roots: workspace.roots(),
             home: Some(path.join("home")),
             readable: Vec::new(),
+            ways: Vec::new(),
             virtual_environment: None,
             hidden: journal.folders(),
             own: Vec::new(),

@@ -16,6 +16,7 @@ mod protected;
 mod sessions;
 mod tiers;
 mod unkept;
+mod ways;
 
 use std::path::{Path, PathBuf};
 
@@ -73,6 +74,7 @@ impl Place {
             home: Some(home),
             // Else it would be an empty private folder, and every attack would fail for that.
             readable: vec![path.clone()],
+            ways: Vec::new(),
             virtual_environment: None,
             hidden: Vec::new(),
             own: Vec::new(),
