@@ -130,6 +130,7 @@ impl Bench {
             home: std::env::var_os("HOME").map(Into::into),
             readable: Vec::new(),
             ways: Vec::new(),
+            toolchains: Vec::new(),
             virtual_environment: None,
             hidden: journal.folders(),
             own: Vec::new(),

@@ -53,6 +53,7 @@ fn main() {
         home: std::env::var_os("HOME").map(Into::into),
         readable: Vec::new(),
         ways: Vec::new(),
+        toolchains: Vec::new(),
         virtual_environment: None,
         hidden: Vec::new(),
         own: Vec::new(),

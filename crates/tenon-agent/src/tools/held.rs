@@ -103,9 +103,9 @@ const PROCESSES_HELD: &str = "processes: a command sends signals to its own proc
                               would let it as far as the user may";
 const PROCESSES_UNSEEN: &str = "processes: commands see only their own processes, so another, if one was meant, looks \
                                  as if it were not there; --sandbox off would let them reach it";
-const FOREIGN_HELD: &str = "files: commands have only the user and the user's first group, so a toolchain's file in HOME \
-                            that is of another can be read and not changed; the user's chgrp to that group \
-                            would allow it, and so would a copy in the workspace (CARGO_HOME and the like)";
+const FOREIGN_HELD: &str = "files: commands have only the user and the user's first group, so a toolchain's file \
+                            of another user or group can be read and not changed; the user's chgrp to that group \
+                            would allow it of the user's own, and so would a copy in the workspace (CARGO_HOME and the like)";
 
 /// Returns sentences for a command inside walls with `network`, once each, if there is reason to say some.
 pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {

@@ -66,7 +66,7 @@ pub(super) const READING_HELD: &str = "files: this command counts as one that on
                             in private temporary folders";
 pub(super) const PROTECTED_HELD: &str = "files: protected names in the workspace (.git/hooks, .envrc and the like) are \
                               closed to commands; write_file and edit_file write them with the user's yes";
-pub(super) const TOOLCHAINS_HELD: &str = "files: the user's toolchains in HOME are read-only to commands here; a place of its own in \
+pub(super) const TOOLCHAINS_HELD: &str = "files: the user's toolchains are read-only to commands here; a place of its own in \
                                the workspace (CARGO_HOME and the like) can be written";
 
 const UNLISTED: &str = "files: commands in tier C do not list a toolchain's folder in HOME in which a key of the user's lies \

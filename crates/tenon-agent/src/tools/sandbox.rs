@@ -349,6 +349,7 @@ pub(super) fn no_walls() -> Settings {
         home: None,
         readable: Vec::new(),
         ways: Vec::new(),
+        toolchains: Vec::new(),
         virtual_environment: None,
         hidden: Vec::new(),
         own: Vec::new(),

@@ -16,6 +16,7 @@ mod providers;
 mod rule_book;
 mod rules;
 mod shown_files;
+mod toolchain_folders;
 
 use std::{
     collections::BTreeMap,
@@ -264,6 +265,11 @@ impl Config {
         let is_given = |name: &str| self.settings.environment.iter().any(|given| given == name);
         let named = named_files::named(|name| self.environment.text(name));
         named.into_iter().filter(|(.., name)| !is_given(name)).map(|(path, ..)| path).collect()
+    }
+
+    /// Returns the folders that variables of commands name for what toolchains fetch and keep.
+    pub(crate) fn toolchain_folders(&self) -> Vec<PathBuf> {
+        toolchain_folders::named(&self.child_environment())
     }
 
     /// Returns the virtual environment of Python that is active, as its variable names it.

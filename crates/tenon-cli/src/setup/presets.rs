@@ -179,6 +179,7 @@ impl Toolchains {
             home: None,
             readable: Vec::new(),
             ways: Vec::new(),
+            toolchains: Vec::new(),
             virtual_environment: None,
             hidden: Vec::new(),
             own: Vec::new(),

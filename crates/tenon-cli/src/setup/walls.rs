@@ -91,6 +91,7 @@ pub(crate) async fn walls(
         home: Some(folders.home.clone()),
         readable: results.map(Path::to_path_buf).into_iter().chain(config.readable()?).collect(),
         ways: workspace.ways().into_iter().chain(config.ways_to_readable()?).collect(),
+        toolchains: config.toolchain_folders(),
         virtual_environment: config.virtual_environment(),
         hidden,
         own: config.own_files(),

@@ -136,6 +136,22 @@ fn the_way_by_which_the_user_came_to_the_workspace_is_one_for_commands() {
 }
 
 #[test]
+fn what_a_toolchain_fetches_to_where_its_variable_says_is_private() {
+    let place = Place::new();
+    place.write("tools/config", "");
+    let tools = place.path("tools");
+    place.config(&format!("read_dir = ['{}']", tools.display()));
+    let script = running(&place, "mkdir $CARGO_HOME/registry && echo unpacked");
+    let arguments = ["--print", "--sandbox", "a", "--model", &script, "go"];
+    let run = Run::of(place.tenon(&arguments).env("CARGO_HOME", &tools).output().unwrap());
+    if run.status == 3 {
+        return skipped("there is no tier A here");
+    }
+    assert!(place.logs().contains(r#""content":"unpacked""#), "{}", place.logs());
+    assert!(!tools.join("registry").exists());
+}
+
+#[test]
 fn commits_need_no_key_and_know_who_commits_and_what_is_ignored() {
     for sandbox in ["auto", "c"] {
         let place = Place::new();

@@ -301,7 +301,7 @@ fn toolchains_that_are_read_only_are_told_as_such() {
         let place = Place::new();
         place.write("home/.cargo/env", "");
         let rows = [
-            ("echo > ~/.cargo/new", "files: the user's toolchains in HOME are read-only"),
+            ("echo > ~/.cargo/new", "files: the user's toolchains are read-only"),
             ("echo >> ~/.cargo/env", "a place of its own in the workspace (CARGO_HOME"),
             ("echo > /opt/new", ELSEWHERE),
         ];

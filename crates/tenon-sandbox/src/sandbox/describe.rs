@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use super::own_folders::OwnFolders;
 use super::plan::{COVERED, PRIVATE, Plan, plan, repositories, walls_alone, walls_inside};
 use super::secrets::OfSystem;
-use super::toolchains::TOOLCHAINS;
+use super::toolchains::{self, TOOLCHAINS};
 use super::{Sandbox, Settings, Shared, secrets};
 use crate::helper::bubblewrap;
 use crate::linux::bubblewrap::above;
@@ -104,6 +104,7 @@ impl Sandbox {
     /// #     home: None,
     /// #     readable: Vec::new(),
     /// #     ways: Vec::new(),
+    /// #     toolchains: Vec::new(),
     /// #     virtual_environment: None,
     /// #     hidden: Vec::new(),
     /// #     own: Vec::new(),
@@ -130,7 +131,8 @@ impl Sandbox {
         out_of_sight(&shared.settings, &planned.plan.layout.steps, &planned.secrets.all, path)
     }
 
-    /// Returns whether a path lies in a toolchain of the user's home and is no secret there, by its name.
+    /// Returns whether a path lies in a toolchain of the user's home, or in one that a variable names, and is no
+    /// secret there, by its name.
     /// The home that commands have in tier C counts as the user's.
     ///
     /// ```
@@ -144,7 +146,9 @@ impl Sandbox {
     pub fn is_in_toolchain(&self, path: &Path) -> bool {
         let Some(home) = &self.shared.settings.home else { return false };
         let (home, path) = (canonical_or_lexical(home), self.of_machine(path));
-        TOOLCHAINS.iter().any(|name| path.starts_with(home.join(name)))
+        let named = toolchains::of_variables(&self.shared.settings, Some(&home));
+        let of_home = TOOLCHAINS.iter().map(|name| home.join(name));
+        of_home.chain(named).any(|folder| path.starts_with(folder))
             && !secrets::of_home(&home).any(|secret| path.starts_with(secret))
     }
 
@@ -192,9 +196,12 @@ impl Sandbox {
         let has_namespaces = matches!(tier, Tier::A | Tier::B);
         let (walls, scratch) = match &inside {
             Some((secrets, plan)) if has_namespaces => {
-                let walls =
+                let mut walls =
                     walls_inside((plan, secrets), &shared.settings, profile, Path::new("/"));
-                (walls, plan.scratch().to_vec())
+                walls.writable.retain(|path| !plan.scratch().contains(path));
+                let layers = if tier == Tier::A { &[][..] } else { &plan.layers };
+                let scratch = plan.scratch().iter().filter(|path| !layers.contains(path));
+                (walls, scratch.cloned().collect())
             }
             _ => (walls_alone(&shared.settings, profile, &repositories, None).0, Vec::new()),
         };
@@ -210,7 +217,7 @@ impl Sandbox {
             tier,
             missing: state.missing.clone(),
             readable: walls.readable,
-            writable: walls.writable.into_iter().filter(|path| !scratch.contains(path)).collect(),
+            writable: walls.writable,
             scratch,
             named_scratch: state.folders.as_ref().map(OwnFolders::named).unwrap_or_default(),
             emptied,
@@ -400,6 +407,7 @@ mod tests {
             home: Some("/home/nobody-has-this".into()),
             readable: Vec::new(),
             ways: Vec::new(),
+            toolchains: Vec::new(),
             virtual_environment: None,
             hidden: vec!["/tmp/work/keys".into()],
             own: Vec::new(),

@@ -447,6 +447,7 @@ impl Shared {
             (Tree::Enclosed(scratch), Some(inside)) => {
                 inside.is_enclosed = true;
                 walls.has_rules = false;
+                walls.writable.retain(|path| !plan.layers.contains(path));
                 let mut layout = plan.layout.clone();
                 // Nothing is stacked there.
                 inside.hidden.extend(layout.instead.drain(..).map(|file| file.path));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::git_settings::git_settings;
 use super::secrets::{OfSystem, Secrets};
 use super::stamp::{Names, Stamp};
-use super::toolchains::TOOLCHAINS;
+use super::toolchains::{self, TOOLCHAINS};
 use super::unkept::{PrivateFolder, private_folders};
 use super::virtual_environment::virtual_environment;
 use super::{Settings, homes, secrets, sockets, ways};
@@ -40,6 +40,8 @@ pub(super) struct Plan {
     pub(super) layout: Layout,
     /// Those that the layout has listed.
     pub(super) private: Vec<PrivateFolder>,
+    /// Folders of toolchains outside of HOME that a layer is in front of where folders can be stacked.
+    pub(super) layers: Vec<PathBuf>,
     /// The session's, where their names lead.
     own_roots: Vec<PathBuf>,
     repositories: Vec<PathBuf>,
@@ -182,7 +184,11 @@ pub(super) fn plan(
     ways::put_links(settings, &mut parts);
     scratch.retain(|path| !roots.contains(path));
     scratch.extend(["/dev/shm", "/dev/pts", "/dev/tty"].map(PathBuf::from));
-    let layered = layered(&parts, &roots, home.as_deref());
+    let mut layered = layered(&parts, &roots, home.as_deref());
+    let mut layers = toolchains::named_ones(settings, home.as_deref(), &parts);
+    layers.retain(|path| !layered.iter().any(|known| path.starts_with(known)));
+    scratch.extend_from_slice(&layers);
+    layered.extend_from_slice(&layers);
     let steps: Vec<_> = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
     let (instead, concealed) = stacked(within, &layered);
     let private = private_folders(&steps, home.as_deref());
@@ -200,6 +206,7 @@ pub(super) fn plan(
             listed: private.iter().map(|folder| folder.path.clone()).collect(),
         },
         private,
+        layers,
         own_roots,
         repositories: repositories.to_vec(),
         concealed,
@@ -364,7 +371,8 @@ pub(super) fn walls_inside(
     if profile.network != Network::On {
         let steps = plan.layout.steps.iter();
         let kept = steps.filter(|step| matches!(step.part, Part::Kept { .. }));
-        let kept: Vec<&Path> = kept.map(|step| step.path.as_path()).collect();
+        let kept = kept.map(|step| step.path.as_path());
+        let kept: Vec<&Path> = kept.chain(plan.layers.iter().map(PathBuf::as_path)).collect();
         hidden.extend(sockets::with_path(&plan.scratch, &kept));
     }
     let mut inner_roots = roots;

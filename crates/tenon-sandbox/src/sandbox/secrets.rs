@@ -124,6 +124,11 @@ pub(super) fn of_home(home: &Path) -> impl Iterator<Item = PathBuf> {
     HOME_SECRETS.iter().map(|name| home.join(name))
 }
 
+/// Returns what only root may read, by name.
+pub(super) fn of_root() -> impl Iterator<Item = PathBuf> {
+    ROOT_SECRETS.iter().map(PathBuf::from)
+}
+
 /// Returns what of HOME and of tenon's own no command may read, as far as it lies in one of `roots`.
 pub(super) fn named(settings: &Settings, home: Option<&Path>, roots: &[PathBuf]) -> Vec<PathBuf> {
     let home = home.filter(|home| roots.iter().any(|root| home.starts_with(root)));

@@ -18,6 +18,9 @@ pub struct Settings {
     pub home: Option<PathBuf>,
     /// What a command may read besides, where it would see nothing: beneath HOME, /run, /mnt.
     pub readable: Vec<PathBuf>,
+    /// Folders that variables of the user's name for what toolchains fetch and keep. Where a command sees one,
+    /// and it is a toolchain's own by its place, what a command writes there is private as in those of HOME.
+    pub toolchains: Vec<PathBuf>,
     /// Paths by which the user named the roots, and what is readable. The symbolic links on the way of these
     /// and of HOME are there for commands, as links alone.
     pub ways: Vec<PathBuf>,

@@ -1,4 +1,15 @@
-//! Where toolchains are in a home.
+//! Where toolchains are: in a home, and where variables of the user's name folders for them.
+//!
+//! A private layer in front of such a folder takes in what toolchains fetch and unpack. A variable brings
+//! nothing into sight, and no place of the system's, of people's, of secrets or of tenon's gets a layer by one.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use super::{Settings, secrets};
+use crate::links::resolved;
+use crate::linux::layout::Part;
+use crate::workspace::canonical_or_lexical;
 
 /// Toolchains beneath HOME that a command may read, and, where folders can be stacked, write for
 /// the time of the session: they fetch what is missing to where they are.
@@ -35,3 +46,201 @@ pub(super) const TOOLCHAINS: [&str; 31] = [
     "go/pkg",
     "go/bin",
 ];
+
+/// Nothing in them is a toolchain's own folder.
+const SYSTEM: [&str; 9] =
+    ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys"];
+
+/// Holds programs of the system, and within [`LOCAL`] those that its administrator adds.
+const PROGRAMS: &str = "/usr";
+const LOCAL: &str = "/usr/local";
+
+/// Folders that many programs share: what is in them may be one's own.
+const SHARED: [&str; 22] = [
+    "/home",
+    "/mnt",
+    "/media",
+    "/nix",
+    "/opt",
+    "/root",
+    "/run",
+    "/srv",
+    "/tmp",
+    "/usr/local/bin",
+    "/usr/local/etc",
+    "/usr/local/games",
+    "/usr/local/include",
+    "/usr/local/lib",
+    "/usr/local/man",
+    "/usr/local/sbin",
+    "/usr/local/share",
+    "/usr/local/src",
+    "/var/cache",
+    "/var/lib",
+    "/var/log",
+    "/var/tmp",
+];
+
+/// Returns those folders which variables name that a private layer is put in front of: commands see them and
+/// cannot write them, and nothing else is put within.
+pub(super) fn named_ones(
+    settings: &Settings,
+    home: Option<&Path>,
+    parts: &BTreeMap<PathBuf, Part>,
+) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = of_variables(settings, home).collect();
+    found.retain(|folder| is_seen(folder, parts));
+    found.sort();
+    // The layer of the upper one is that of what lies in it, too.
+    found.dedup_by(|lower, upper| lower.starts_with(&*upper));
+    found
+}
+
+/// Returns the folders which variables name that are toolchains' own by their places, seen by commands or not.
+pub(super) fn of_variables(
+    settings: &Settings,
+    home: Option<&Path>,
+) -> impl Iterator<Item = PathBuf> {
+    settings.toolchains.iter().filter_map(move |named| place(named, settings, home))
+}
+
+/// Returns where a folder that a variable names is, if it is a toolchain's own by its place.
+fn place(named: &Path, settings: &Settings, home: Option<&Path>) -> Option<PathBuf> {
+    let is_plain =
+        named.is_absolute() && !named.components().any(|part| part == Component::ParentDir);
+    let (folder, links) = resolved(named).filter(|_| is_plain)?;
+    let is_in_root = |path: &Path| settings.roots.iter().any(|root| path.starts_with(root));
+    let is_above = |path: &Path| path.starts_with(&folder);
+    let own = settings.roots.iter().map(PathBuf::as_path).chain(home);
+    let tenons = settings.own.iter().chain(&settings.state).map(|path| canonical_or_lexical(path));
+    let is_tenons = tenons.into_iter().any(|path| is_above(&path) || folder.starts_with(path));
+    let of_home = home.into_iter().flat_map(secrets::of_home);
+    let closed = of_home.chain(settings.hidden.iter().cloned()).chain(secrets::of_root());
+    // A file of credentials within is hidden by itself.
+    let is_closed = closed
+        .map(|path| canonical_or_lexical(&path))
+        .any(|path| folder.starts_with(&path) || is_above(&path) && path.is_dir());
+    let is_own = folder.is_dir()
+        && !is_of_system(&folder)
+        && !own.chain(SHARED.iter().map(Path::new)).any(is_above)
+        && !is_in_root(&folder)
+        && !links.iter().any(|link| is_in_root(link))
+        && !is_tenons
+        && !is_closed;
+    is_own.then_some(folder)
+}
+
+fn is_of_system(folder: &Path) -> bool {
+    SYSTEM.iter().any(|known| folder.starts_with(known))
+        || folder.starts_with(PROGRAMS) && !folder.starts_with(LOCAL)
+}
+
+fn is_seen(folder: &Path, parts: &BTreeMap<PathBuf, Part>) -> bool {
+    let nearest = folder.ancestors().find_map(|above| parts.get(above));
+    let is_whole = !parts.keys().any(|path| path != folder && path.starts_with(folder));
+    is_whole && nearest.is_none_or(|part| matches!(part, Part::Kept { writable: false, .. }))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the folders that are looked at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_variable_puts_a_layer_where_a_toolchain_has_no_place_of_its_own() {
+        let top = tempfile::tempdir_in("/var/lib").or_else(|_| tempfile::tempdir()).unwrap();
+        let path = top.path().canonicalize().unwrap();
+        let at = |name: &str| path.join(name);
+        for name in [
+            "cargo/registry",
+            "go/src/work",
+            "go/pkg/mod",
+            "home/.ssh",
+            "home/tools",
+            "state",
+            "keys",
+            "config/sub",
+        ] {
+            std::fs::create_dir_all(at(name)).unwrap();
+        }
+        std::fs::write(at("cargo/credentials.toml"), "").unwrap();
+        std::fs::write(at("config/config.toml"), "").unwrap();
+        std::os::unix::fs::symlink(at("cargo"), at("link")).unwrap();
+        std::os::unix::fs::symlink(at("cargo"), at("go/src/work/link")).unwrap();
+        let kept = |writable| Part::Kept { source: at("x"), writable };
+        let parts: BTreeMap<_, _> = [
+            (at("home"), Part::Private { mode: 0o700 }),
+            (at("home/.cargo"), kept(false)),
+            (at("go/src/work"), kept(true)),
+        ]
+        .into();
+        let check = |named: &[PathBuf], expected: &[&str]| {
+            let settings = Settings {
+                roots: vec![at("go/src/work")],
+                home: Some(at("home")),
+                ways: Vec::new(),
+                readable: Vec::new(),
+                toolchains: named.to_vec(),
+                virtual_environment: None,
+                hidden: vec![at("keys"), at("cargo/credentials.toml")],
+                own: vec![at("config/config.toml")],
+                state: Some(at("state")),
+                shown: Vec::new(),
+                wanted: crate::tier::Wanted::Best,
+                limits: crate::profile::Limits::default(),
+                guarded_folders_max: 0,
+            };
+            let found = named_ones(&settings, Some(&at("home")), &parts);
+            assert_eq!(
+                found,
+                expected.iter().map(|name| at(name)).collect::<Vec<_>>(),
+                "{named:?}"
+            );
+        };
+        check(&[at("cargo"), at("cargo/registry"), at("link")], &["cargo"]);
+        check(&[at("go/pkg"), at("cargo/./registry/")], &["cargo/registry", "go/pkg"]);
+        for name in [
+            "",
+            "go",
+            "go/src/work",
+            "go/src/work/link",
+            "go/src",
+            "home",
+            "home/.ssh",
+            "home/tools",
+            "none",
+            "state",
+            "keys",
+            "config",
+            "cargo/credentials.toml",
+            "cargo/../go/pkg",
+        ] {
+            check(&[at(name)], &[]);
+        }
+        for path in [
+            "/",
+            "/etc",
+            "/etc/ssl",
+            "/usr",
+            "/usr/local",
+            "/usr/local/bin",
+            "/usr/bin",
+            "/usr/lib",
+            "/opt",
+            "/var",
+            "/var/lib",
+            "/srv",
+            "/home",
+            "/root",
+            "/tmp",
+            "/dev",
+            "/proc/self",
+            "/sys",
+            "/run",
+            "relative",
+            "",
+        ] {
+            check(&[path.into()], &[]);
+        }
+    }
+}

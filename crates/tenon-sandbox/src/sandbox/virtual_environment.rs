@@ -129,6 +129,7 @@ mod tests {
             home: Some(home.clone()),
             readable: Vec::new(),
             ways: Vec::new(),
+            toolchains: Vec::new(),
             virtual_environment: Some(PathBuf::from(named.replace("~", home.to_str().unwrap()))),
             hidden: vec![home.join(".config/tenon")],
             own: Vec::new(),

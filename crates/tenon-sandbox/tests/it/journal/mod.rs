@@ -119,6 +119,7 @@ impl Scene {
             home: Some(path.join("home")),
             readable: Vec::new(),
             ways: Vec::new(),
+            toolchains: Vec::new(),
             virtual_environment: None,
             hidden: journal.folders(),
             own: Vec::new(),

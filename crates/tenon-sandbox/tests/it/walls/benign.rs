@@ -378,3 +378,41 @@ fn what_a_toolchain_fetches_is_there_for_the_session_and_nowhere_else() {
 fn what_a_toolchain_fetches_for_an_ordinary_user() {
     as_ordinary_user("benign::what_a_toolchain_fetches_is_there_for_the_session_and_nowhere_else");
 }
+
+#[test]
+fn what_a_toolchain_fetches_to_where_a_variable_says_is_private_too() {
+    let mut own = std::path::PathBuf::new();
+    let place = Place::with(|settings| {
+        own = settings.readable[0].join("cargo");
+        std::fs::create_dir_all(own.join("registry/cache")).unwrap();
+        std::fs::write(own.join("credentials.toml"), "SECRET TOKEN").unwrap();
+        std::fs::write(own.join("config.toml"), "# ordinary").unwrap();
+        settings.toolchains = vec![own.clone(), settings.readable[0].clone(), "/etc".into()];
+        settings.hidden = vec![own.join("credentials.toml")];
+    });
+    let _server = std::os::unix::net::UnixListener::bind(own.join("socket")).unwrap();
+    let told = place.sandbox.describe(&place.profile);
+    assert_eq!(told.writable, [place.root()]);
+    assert_eq!(told.scratch.contains(&own), tier() == Tier::A, "{:?}", told.scratch);
+    let script = "cd $TOP/cargo && mkdir registry/src && echo crate > registry/src/new && rm config.toml && echo fetched; \
+                  cat credentials.toml; cp credentials.toml c; mv credentials.toml d; ln credentials.toml l; cat c d l; \
+                  cd ..; mv cargo x; echo x > outside; echo x > /etc/made; \
+                  command -v python3 > /dev/null && \
+                  python3 -c 'import os,socket; socket.socket(1).connect(os.environ[\"TOP\"] + \"/cargo/socket\"); print(\"SECRET\")'";
+    let (_, said) = place.run(script);
+    assert_eq!(said.contains("fetched\n"), tier() == Tier::A, "{said}");
+    assert!(!said.contains("SECRET"), "{said}");
+    let (_, said) = place.run("cd $TOP/cargo; cat registry/src/new; cat c* d l; ls");
+    assert_eq!(said.starts_with("crate\n"), tier() == Tier::A, "{said}");
+    assert!(!said.contains("SECRET"), "{said}");
+    assert_eq!(place.outside("cargo/config.toml"), "# ordinary");
+    assert_eq!(place.outside("outside"), "OUTSIDE");
+    assert!(!own.join("registry/src").exists());
+    assert!(place.sandbox.is_in_toolchain(&own.join("registry/src/new")));
+    assert!(!place.sandbox.is_in_toolchain(Path::new("/etc/hosts")));
+}
+
+#[test]
+fn what_a_toolchain_fetches_to_where_a_variable_says_for_an_ordinary_user() {
+    as_ordinary_user("benign::what_a_toolchain_fetches_to_where_a_variable_says_is_private_too");
+}

@@ -75,6 +75,7 @@ impl Place {
             // Else it would be an empty private folder, and every attack would fail for that.
             readable: vec![path.clone()],
             ways: Vec::new(),
+            toolchains: Vec::new(),
             virtual_environment: None,
             hidden: Vec::new(),
             own: Vec::new(),
