@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::command::{Command, CommandError, Exit, LimitReached, Output, Printed};
 use crate::guard::ProtectedChange;
-use crate::journal::{Changes, Checkpoint, JournalError};
+use crate::journal::{Changes, Checkpoint, JournalError, OutsideWrite};
 use crate::network::{NetworkEvent, NetworkMark, Proxy};
 use crate::off_thread::off_thread;
 use crate::output::{Piece, Stream};
@@ -69,6 +69,8 @@ pub struct JobEnd {
     pub protected: Vec<ProtectedChange>,
     /// System calls that the walls refused it, as in [`Output::refused`]; told by [`Jobs::read`], once.
     pub refused: Vec<&'static str>,
+    /// What it tried to change where its walls let it write nothing, as in [`Output::outside`].
+    pub outside: Option<Vec<OutsideWrite>>,
     /// Names that are gone at the end of the session, as in [`Output::unkept`]; told by
     /// [`Jobs::read`] or [`Jobs::news`], once.
     pub unkept: Vec<PathBuf>,
@@ -136,7 +138,7 @@ struct State {
 impl JobEnd {
     fn without_output(exit: Result<Exit, Arc<CommandError>>, changes: Option<Changes>) -> Self {
         let (protected, refused, unkept) = (Vec::new(), Vec::new(), Vec::new());
-        Self { exit, limit: None, protected, refused, unkept, changes }
+        Self { exit, limit: None, protected, refused, outside: None, unkept, changes }
     }
 }
 
@@ -416,9 +418,9 @@ impl Job {
     fn ended(&self, result: Result<Output, CommandError>, changes: Option<Changes>) {
         let mut state = self.state();
         let end = match result {
-            Ok(Output { exit, limit, protected, refused, unkept, .. }) => {
+            Ok(Output { exit, limit, protected, refused, outside, unkept, .. }) => {
                 state.protected.clone_from(&protected);
-                JobEnd { exit: Ok(exit), limit, protected, refused, unkept, changes }
+                JobEnd { exit: Ok(exit), limit, protected, refused, outside, unkept, changes }
             }
             Err(error) => JobEnd::without_output(Err(Arc::new(error)), changes),
         };

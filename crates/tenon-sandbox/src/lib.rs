@@ -44,8 +44,8 @@ pub use jobs::{Attended, JOBS_RUNNING_MAX, JobEnd, JobId, JobReading, JobStatus,
 pub use journal::{
     Change, ChangeKind, Changes, Checkpoint, CheckpointId, CheckpointInfo, CheckpointKind,
     CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Forbids, Journal, JournalError,
-    JournalOptions, LeftOut, LeftOutReason, Past, PastEntry, Pruned, Replaced, Rights, StaleCache,
-    Trouble, Undone, Usage, WayBack, without_middle,
+    JournalOptions, LeftOut, LeftOutReason, OutsideWrite, Past, PastEntry, Pruned, Replaced,
+    Rights, StaleCache, Trouble, Undone, Usage, WayBack, without_middle,
 };
 pub use linux::inside::is_closed_in_proc;
 pub use linux::probe::{Kernel, Wish, confines_writes, is_closed_to_user, probe, runs_as_root};

@@ -3,6 +3,8 @@
 //!
 //! Told is by where a path lies, never whether something is there. The file tools never open these.
 
+use std::path::Path;
+
 use tenon_sandbox::is_closed_in_proc;
 
 use super::refused_calls::DENIED;
@@ -59,6 +61,11 @@ pub(super) fn sentence<'a>(
         let is_there = TOPS.iter().any(|top| path.starts_with(top));
         (is_refused && is_there).then_some(SETTINGS_HELD)
     })
+}
+
+/// Whether a path lies where files are the kernel's.
+pub(super) fn is_of_kernel(path: &Path) -> bool {
+    TOPS.iter().any(|top| path.starts_with(top))
 }
 
 fn name_in_proc(path: &str) -> Option<&str> {

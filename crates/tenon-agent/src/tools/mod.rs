@@ -16,6 +16,7 @@ mod judge;
 mod kernel;
 mod limits;
 mod of_others;
+mod outside;
 mod own_lines;
 mod path_pattern;
 mod protected;

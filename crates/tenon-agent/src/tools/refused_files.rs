@@ -3,10 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use tenon_sandbox::{EntryKind, FileError, Location, OutOfSight, Wish, is_closed_to_user};
+use tenon_sandbox::{
+    EntryKind, FileError, Location, OutOfSight, OutsideWrite, Wish, is_closed_to_user,
+    repositories_outside,
+};
 
 use super::{
-    ToolContext, ran_in,
+    ToolContext, kernel, outside, ran_in,
     refused_calls::DENIED,
     said::{Said, first_words, is_quoted},
     sight,
@@ -14,7 +17,7 @@ use super::{
 use crate::policy::shell;
 
 /// What programs say of a file that the walls keep from changing.
-const READ_ONLY: [&str; 3] = ["read-only file system", "erofs", LOCKS];
+const READ_ONLY: [&str; 4] = ["read-only file system", "erofs", "只读文件系统", LOCKS];
 
 /// What they say of the same where they do not say why.
 const LOCKS: &str = "cannot lock /etc/";
@@ -68,6 +71,18 @@ pub(super) const PROTECTED_HELD: &str = "files: protected names in the workspace
                               closed to commands; write_file and edit_file write them with the user's yes";
 pub(super) const TOOLCHAINS_HELD: &str = "files: the user's toolchains are read-only to commands here; a place of its own in \
                                the workspace (CARGO_HOME and the like) can be written";
+
+/// Of the repository that a linked worktree or a submodule belongs to, which commands write but for these.
+const REPOSITORY_HELD: &str = "files: protected names of a repository (.git/hooks, .git/config and the like) are closed to \
+                               commands, also where --add-dir adds it; --sandbox off would let them write";
+
+/// What stands before the path that is known, in the sentences above, and around it.
+const PRIVATE: &str = "private temporary folders";
+const REPOSITORY: &str = "also where --add-dir adds it";
+const TOOLCHAINS: &str = "are read-only to commands here";
+const KERNEL: &str = "commands change nothing in /proc and /sys";
+const REFUSED: &str = " (refused: ";
+const END: char = ')';
 
 const UNLISTED: &str = "files: commands in tier C do not list a toolchain's folder in HOME in which a key of the user's lies \
                         or would lie; what else is in it can be read by its name, and --add-dir FOLDER would open \
@@ -123,15 +138,58 @@ pub(super) struct Unwritten {
 /// Returns what to say of the files that `lines` are about, once each.
 pub(super) fn sentences<'a>(said: &Said<'_>, lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
-    let lines = lines.filter_map(|line| Some((line, how(line, said.in_c)?)));
-    for (line, how) in lines.take(LINES_MAX) {
+    let mut lines = lines.peekable();
+    let is_told = lines.peek().is_some();
+    let refused = lines.filter_map(|line| Some((line, how(line, said.in_c)?)));
+    for (line, how) in refused.take(LINES_MAX) {
         for sentence in of_line(said, line, how) {
-            if !sentences.contains(&sentence) {
+            // A path is named once, of the first line.
+            if !sentences.iter().any(|told| is_same(told, &sentence)) {
                 sentences.push(sentence);
             }
         }
     }
+    if sentences.is_empty() && is_told {
+        sentences.extend(outside::unnamed(said).map(|write| of_write(said, write)));
+    }
     sentences
+}
+
+/// Whether two sentences say the same but for the path.
+fn is_same(one: &str, other: &str) -> bool {
+    let plain = |text: &str| match text.split_once(REFUSED) {
+        Some((before, rest)) => {
+            before.to_owned() + rest.split_once(END).map_or("", |(_, behind)| behind)
+        }
+        None => text.to_owned(),
+    };
+    plain(one) == plain(other)
+}
+
+/// Whether a path lies in a repository outside whose other files commands write.
+fn is_in_repository(said: &Said<'_>, path: &Path) -> bool {
+    repositories_outside(&said.context.workspace.roots()).iter().any(|it| path.starts_with(it))
+}
+
+/// Returns what to say of what the kernel was asked to change.
+fn of_write(said: &Said<'_>, write: &OutsideWrite) -> String {
+    let OutsideWrite { path, wish } = write;
+    let (sentence, behind) = if kernel::is_of_kernel(path) {
+        (kernel::SETTINGS_HELD, KERNEL)
+    } else if is_in_repository(said, path) {
+        (REPOSITORY_HELD, REPOSITORY)
+    } else if said.context.sandbox.is_in_toolchain(path) {
+        (TOOLCHAINS_HELD, TOOLCHAINS)
+    } else {
+        let sentence = match (said.in_c, is_closed_anyway(said, path, *wish)) {
+            (true, true) => FILES_CLOSED_IN_C,
+            (true, false) => FILES_HELD_IN_C,
+            (false, true) => FILES_CLOSED,
+            (false, false) => FILES_HELD,
+        };
+        (sentence, PRIVATE)
+    };
+    sentence.replacen(behind, &format!("{behind}{REFUSED}{}{END}", path.display()), 1)
 }
 
 /// Says how a file was refused, if a line complains of that in words that the walls cause.
@@ -152,13 +210,30 @@ fn how(line: &str, in_c: bool) -> Option<How> {
 /// of files elsewhere; of the last two where it tells of both or of neither.
 fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
     let only_reads = said.output.only_reads;
-    let sentences: &[&str] = match (how, place(said, line)) {
+    let place = place(said, line);
+    let is_known_better = match how {
+        How::ReadOnly => place != Place::Protected,
+        How::Denied => place == Place::Unknown,
+        How::Busy | How::NotPermitted => false,
+    };
+    if is_known_better && !only_reads {
+        let named = match &place {
+            Place::Elsewhere(path) | Place::Toolchain(path) => Some(path.as_path()),
+            _ => None,
+        };
+        if let Some(write) = outside::of_line(said, line, named) {
+            return vec![of_write(said, write)];
+        }
+    }
+    let sentences: &[&str] = match (how, place) {
         (How::Busy, place) => match place == Place::Protected || names_protected(said, line) {
             true => &[PROTECTED_HELD],
             false => &[],
         },
         (How::ReadOnly, _) if only_reads => &[READING_HELD],
         (How::ReadOnly, Place::Protected) => &[PROTECTED_HELD],
+        // Known is that it lies nowhere else.
+        (How::ReadOnly, Place::Unknown) if said.output.outside.is_some() => &[PROTECTED_HELD],
         (How::ReadOnly, Place::Unknown) => &[PROTECTED_HELD, FILES_HELD],
         (How::ReadOnly, Place::Elsewhere(path)) => {
             let is_closed = is_closed_anyway(said, &path, wish(line, &path));
@@ -204,7 +279,7 @@ fn of_elsewhere(said: &Said<'_>, path: &Path, line: &str) -> Option<String> {
 
 /// Whether a sentence is one of what tier C holds elsewhere.
 pub(super) fn is_held_in_c(sentence: &str) -> bool {
-    [FILES_HELD_IN_C, FILES_CLOSED_IN_C].contains(&sentence)
+    [FILES_HELD_IN_C, FILES_CLOSED_IN_C].iter().any(|it| is_same(it, sentence))
 }
 
 /// Whether the user's own permissions refuse something elsewhere, too. In a folder that is out of sight nobody

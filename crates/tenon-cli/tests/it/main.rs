@@ -73,3 +73,4 @@ mod undo_room;
 mod undo_theirs;
 mod walls;
 mod walls_told;
+mod writes_told;

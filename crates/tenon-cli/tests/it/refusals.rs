@@ -284,7 +284,7 @@ fn a_folder_is_offered_only_where_the_user_may_do_there_what_was_refused() {
     let closed = "the user's own permissions refuse this, too";
     for (tier, who) in ways() {
         let (elsewhere, of_root) = match (is_root(who), tier) {
-            (true, "a") => ("folders; --add-dir FOLDER would add", "there; --add-dir FOLDER would"),
+            (true, "a") => ("; --add-dir FOLDER would add a", "there; --add-dir FOLDER would"),
             (true, _) => ("disks; --add-dir FOLDER would open", "there; --add-dir FOLDER would"),
             (false, "a") => (closed, "there; the user's own permissions close it, too"),
             (false, _) => (closed, closed),

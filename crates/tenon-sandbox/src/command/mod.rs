@@ -23,7 +23,7 @@ pub(crate) use self::printed::Printed;
 use self::running::Running;
 use crate::guard::ProtectedChange;
 use crate::helper::WarmHelper;
-use crate::journal::{Checkpoint, Comparison};
+use crate::journal::{Checkpoint, Comparison, OutsideWrite};
 use crate::linux::landlock::Rules;
 use crate::linux::request::Confinement;
 use crate::missing::SandboxError;
@@ -89,6 +89,9 @@ pub struct Output {
     /// System calls that the walls refused and ordinary programs ask for, in words for people. Only
     /// where it was watched.
     pub refused: Vec<&'static str>,
+    /// What it tried to change where its walls let it write nothing, the first 50, once each; `None` where it
+    /// was not watched. Programs often try and go on.
+    pub outside: Option<Vec<OutsideWrite>>,
     /// New names outside of the workspace, in private folders that are gone at the end of the session,
     /// where a person would take them for their own: right in HOME, but for settings and caches, and in
     /// folders above those of the session. Each is told once in a session, by the command after whose
@@ -115,6 +118,7 @@ impl Output {
             protected: Vec::new(),
             blocked: Vec::new(),
             refused: Vec::new(),
+            outside: None,
             unkept: Vec::new(),
             has_sockets: false,
             only_reads: false,
@@ -338,7 +342,8 @@ impl Command {
             spilled_to: printed.spilled_to(),
             duration: started_at.elapsed(),
             limit,
-            refused,
+            outside: refused.as_ref().map(|refused| refused.outside.clone()),
+            refused: refused.map(|refused| refused.calls).unwrap_or_default(),
             has_sockets,
             only_reads,
             ..Output::new(exit)

@@ -20,7 +20,7 @@ use super::printed::Printed;
 use super::start::{Streams, start};
 use super::{Command, CommandError, Exit, Launch, LimitReached, Via};
 use crate::helper::HelperProcess;
-use crate::journal::{Checkpoint, watch};
+use crate::journal::{Checkpoint, Refused, watch};
 use crate::linux::notify::Listener;
 use crate::linux::pass::{receive_with, send_with};
 use crate::linux::process_tree::kill_session;
@@ -99,7 +99,7 @@ pub(super) struct Running {
     within_walls: bool,
     /// Without namespaces, what may be written: nothing else holds permissions and the like.
     rights_beneath: Option<Vec<PathBuf>>,
-    watch_ended: Option<oneshot::Receiver<Vec<&'static str>>>,
+    watch_ended: Option<oneshot::Receiver<Refused>>,
     buffer: Vec<u8>,
 }
 
@@ -400,18 +400,16 @@ impl Running {
         self.is_unwatched
     }
 
-    /// Waits until the last question was answered, and returns what was refused. Whoever could ask
-    /// has ended already.
-    pub(super) async fn watched(&mut self) -> Vec<&'static str> {
-        let Some(watch_ended) = self.watch_ended.take() else { return Vec::new() };
-        match tokio::time::timeout(HELPER_SLACK, watch_ended).await {
-            Ok(refused) => refused.unwrap_or_default(),
-            Err(_) => {
-                // Something that could not be ended goes on.
-                self.not_watched();
-                Vec::new()
-            }
+    /// Waits until the last question was answered, and returns what was refused; `None` where nobody
+    /// watched. Whoever could ask has ended already.
+    pub(super) async fn watched(&mut self) -> Option<Refused> {
+        let watch_ended = self.watch_ended.take()?;
+        if let Ok(refused) = tokio::time::timeout(HELPER_SLACK, watch_ended).await {
+            return refused.ok();
         }
+        // Something that could not be ended goes on.
+        self.not_watched();
+        None
     }
 
     fn shell_ended(&mut self, exit: Exit) {

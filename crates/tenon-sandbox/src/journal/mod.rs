@@ -93,7 +93,8 @@ pub use self::prune::{Pruned, Usage};
 pub use self::stale::StaleCache;
 pub(crate) use self::touched::{AllTouched, Before, Came, Kept, ReadLimits, Touched};
 pub use self::trouble::Trouble;
-pub(crate) use self::watch::watch;
+pub use self::watch::OutsideWrite;
+pub(crate) use self::watch::{Refused, watch};
 pub use self::way_back::WayBack;
 
 use self::prune::Pruner;

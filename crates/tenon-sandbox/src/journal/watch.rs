@@ -6,6 +6,7 @@
 //! with EIO, and the change list says so; in a folder that is closed to this user it fails as ever.
 
 mod forbidden;
+mod outside;
 mod places;
 mod set_group;
 
@@ -23,14 +24,15 @@ use super::find::split;
 use super::here::Here;
 use super::node::{Node, NodeId, look};
 use super::record::Place;
-use super::recorder::{Fate, Folder, Recorder, Step, Writing};
+use super::recorder::{Fate, Recorder, Step, Writing};
 use super::trouble::Trouble;
 use crate::linux::notify::{Listener, MOVES, Question};
 use crate::linux::task::{Found, Task, path_of};
 use crate::room::Room;
 
 use self::forbidden::Does;
-use self::places::{Inside, Spot, is_deleted};
+pub use self::outside::OutsideWrite;
+use self::places::{Inside, Known, Spot, is_deleted};
 use self::set_group::SetGroup;
 
 /// How often a folder is looked for again when it is renamed at the same time.
@@ -54,9 +56,11 @@ pub(crate) fn watch(
     checkpoint: Checkpoint,
     rights_beneath: Option<Vec<PathBuf>>,
     room: Option<Arc<Room>>,
-    ended: tokio::sync::oneshot::Sender<Vec<&'static str>>,
+    ended: tokio::sync::oneshot::Sender<Refused>,
 ) -> std::io::Result<()> {
     let mut watch = Watch {
+        within_walls: listener.is_within_walls(),
+        outside: Vec::new(),
         listener: Arc::new(listener),
         checkpoint,
         folders: HashMap::new(),
@@ -70,16 +74,27 @@ pub(crate) fn watch(
     std::thread::Builder::new().name("tenon-journal".to_owned()).spawn(move || {
         watch.run();
         // Nobody need wait.
-        let _ = ended.send(watch.listener.refused());
+        let calls = watch.listener.refused();
+        let _ = ended.send(Refused { calls, outside: watch.outside });
     })?;
     Ok(())
 }
 
+/// What a command was refused.
+#[derive(Debug, Default)]
+pub(crate) struct Refused {
+    /// In words for people.
+    pub(crate) calls: Vec<&'static str>,
+    pub(crate) outside: Vec<OutsideWrite>,
+}
+
 struct Watch {
     listener: Arc<Listener>,
+    /// Whether what is read-only is so because of them.
+    within_walls: bool,
+    outside: Vec<OutsideWrite>,
     checkpoint: Checkpoint,
-    /// Folders of the workspace, and others, which are none.
-    folders: HashMap<NodeId, Option<Arc<Folder>>>,
+    folders: HashMap<NodeId, Known>,
     folders_moved: u64,
     askers: Askers,
     /// Only one thread asks, as far as is known.
@@ -282,11 +297,11 @@ impl Watch {
                 spot => spot.into(),
             },
             Call::SetFlags(number) => self.set_flags(task, number)?,
-            Call::Rights(target) => match self.allowed(task, &target, Does::CHANGES)? {
+            Call::Rights(target) => match self.allowed(task, &target, Does::RIGHTS)? {
                 Spot::Name((folder, name)) => save(folder.place.join(&name), move |recorder| {
                     recorder.before_rights(&folder, &name)
                 }),
-                Spot::Handle(..) | Spot::Outside if self.keeps_rights(task, &target) => {
+                Spot::Handle(..) | Spot::Outside(_) if self.keeps_rights(task, &target) => {
                     Plan::Fail(Errno::PERM)
                 }
                 // It has no name here, so there is nothing that undo could put back.
@@ -343,6 +358,7 @@ impl Watch {
     ) -> Result<Plan, Errno> {
         let exchange = onto == Onto::Exchanges;
         let (from, to) = (self.inside(task, from)?, self.inside(task, to)?);
+        self.note_outside_move(&from, &to, Does::GOES);
         Ok(match (from, to) {
             (Spot::Name(from), Spot::Name(to)) if is_closed(&from) || is_closed(&to) => {
                 Plan::Fail(Errno::ACCESS)
@@ -358,12 +374,12 @@ impl Watch {
             }
             // A folder that leaves could not be found again. With this error programs copy, then
             // delete.
-            (Spot::Name((folder, name)), Spot::Outside) => match look(&folder.handle, &name)? {
+            (Spot::Name((folder, name)), Spot::Outside(_)) => match look(&folder.handle, &name)? {
                 Some(_) => Plan::Fail(Errno::XDEV),
                 None => Plan::Pass,
             },
-            (Spot::Outside, Spot::Name((_, _))) if exchange => Plan::Fail(Errno::XDEV),
-            (Spot::Outside, Spot::Name(to)) => {
+            (Spot::Outside(_), Spot::Name((_, _))) if exchange => Plan::Fail(Errno::XDEV),
+            (Spot::Outside(_), Spot::Name(to)) => {
                 if let Some(errno) = self.forbids(&to, Does::EITHER) {
                     return Ok(Plan::Fail(errno));
                 }
@@ -387,7 +403,7 @@ impl Watch {
         let (from, to) = (self.inside(task, from)?, self.inside(task, to)?);
         Ok(match (from, to) {
             // Written by its name outside it would not be seen.
-            (Spot::Name((folder, name)), Spot::Outside) => match look(&folder.handle, &name)? {
+            (Spot::Name((folder, name)), Spot::Outside(_)) => match look(&folder.handle, &name)? {
                 Some(_) => Plan::Fail(Errno::XDEV),
                 None => Plan::Pass,
             },

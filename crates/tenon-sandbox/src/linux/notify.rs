@@ -267,6 +267,11 @@ impl Listener {
         }
     }
 
+    /// Whether the command runs within walls.
+    pub(crate) fn is_within_walls(&self) -> bool {
+        self.within_walls
+    }
+
     /// Returns the mode with which a call sets the set-group-id bit of what is there. Within walls only a
     /// folder may get it, and the call must not go on: what it is about could be another by then.
     pub(crate) fn sets_group(&self, question: &Question) -> Option<u32> {

@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use super::super::calls::{Onto, Target};
@@ -15,6 +16,7 @@ use super::super::trouble::Trouble;
 use super::super::walk::{Deeper, walk};
 use super::Watch;
 use super::places::{Inside, Spot};
+use crate::linux::probe::Wish;
 use crate::linux::task::Task;
 
 /// Of a folder that goes to another name, so many files and folders are looked at. One with more goes
@@ -31,6 +33,7 @@ pub(super) struct Does {
     /// What is there may be read and not changed.
     reads: bool,
     needs: Needs,
+    wish: Wish,
 }
 
 /// What must be there: with anything else the call fails, whatever the rules say.
@@ -43,14 +46,39 @@ enum Needs {
 
 impl Does {
     const MAKES: Self = Self { makes: true, changes: false, ..Self::CHANGES };
-    pub(super) const CHANGES: Self =
-        Self { makes: false, changes: true, reads: false, needs: Needs::Anything };
+    pub(super) const CHANGES: Self = Self {
+        makes: false,
+        changes: true,
+        reads: false,
+        needs: Needs::Anything,
+        wish: Wish::Write,
+    };
+    pub(super) const RIGHTS: Self = Self { wish: Wish::Own, ..Self::CHANGES };
+    pub(super) const GOES: Self = Self { wish: Wish::Remove, ..Self::CHANGES };
     pub(super) const EITHER: Self = Self { makes: true, ..Self::CHANGES };
 
     pub(super) const CONTENT: Self = Self { needs: Needs::NoFolder, ..Self::CHANGES };
 
     pub(super) fn opens(makes: bool, changes: bool, reads: bool) -> Self {
         Self { makes, changes, reads, ..Self::CONTENT }
+    }
+
+    pub(super) fn makes(self) -> bool {
+        self.makes
+    }
+
+    pub(super) fn wish(self) -> Wish {
+        self.wish
+    }
+
+    /// Whether a read-only mount refuses to do it with what is there.
+    pub(super) fn is_refused(self, node: &Node) -> bool {
+        let fits = match self.needs {
+            Needs::Anything => true,
+            Needs::NoFolder => !node.is_folder(),
+            Needs::EmptyFolder => node.is_folder(),
+        };
+        self.changes && fits && (self.wish != Wish::Write || is_ordinary(node.kind()))
     }
 }
 
@@ -59,11 +87,16 @@ impl Fate {
         match self {
             Self::Appears => Does::MAKES,
             Self::Moves => Does::CHANGES,
-            Self::Gone => Does::CONTENT,
-            Self::FolderGone => Does { needs: Needs::EmptyFolder, ..Does::CHANGES },
+            Self::Gone => Does { needs: Needs::NoFolder, ..Does::GOES },
+            Self::FolderGone => Does { needs: Needs::EmptyFolder, ..Does::GOES },
             Self::Replaced => Does::EITHER,
         }
     }
+}
+
+/// Whether it is no device, pipe or socket, which are opened for writing on what is read-only, too.
+fn is_ordinary(kind: FileType) -> bool {
+    matches!(kind, FileType::RegularFile | FileType::Directory | FileType::Symlink)
 }
 
 /// What a rule forbids.
@@ -85,7 +118,8 @@ impl Watch {
         Ok(self.unless_forbidden(spot, does))
     }
 
-    pub(super) fn unless_forbidden(&self, spot: Spot, does: Does) -> Spot {
+    pub(super) fn unless_forbidden(&mut self, spot: Spot, does: Does) -> Spot {
+        self.note_outside(&spot, does);
         let (Spot::Name(inside) | Spot::Looked(inside, _)) = &spot else { return spot };
         self.forbids(inside, does).map_or(spot, Spot::Fail)
     }

@@ -24,8 +24,25 @@ pub(super) enum Spot {
     Looked(Inside, Option<Box<Node>>),
     /// A file that has no name, or none that can be found.
     Handle(NodeId, OwnedFd),
-    Outside,
+    /// Not in the workspace; told is where if the walls let nothing be written there.
+    Outside(Option<Box<Elsewhere>>),
     Fail(Errno),
+}
+
+/// A name in a folder that the walls let nothing be written in.
+pub(super) struct Elsewhere {
+    pub(super) folder: OwnedFd,
+    pub(super) name: OsString,
+}
+
+/// A folder by what may be done in it.
+#[derive(Clone)]
+pub(super) enum Known {
+    Inside(Arc<Folder>),
+    /// In another place, where walls let nothing be written or do.
+    Outside {
+        is_held: bool,
+    },
 }
 
 impl From<Spot> for Plan {
@@ -58,9 +75,15 @@ impl Watch {
             }
         };
         match found {
-            Ok(Found::Nowhere) => Ok(Spot::Outside),
+            Ok(Found::Nowhere) => Ok(Spot::Outside(None)),
             Ok(Found::Name(folder, name, looked)) => {
-                let Some(folder) = self.folder(&folder)? else { return Ok(Spot::Outside) };
+                let folder = match self.folder(&folder)? {
+                    Known::Inside(folder) => folder,
+                    Known::Outside { is_held } => {
+                        let elsewhere = || Box::new(Elsewhere { folder, name });
+                        return Ok(Spot::Outside(is_held.then(elsewhere)));
+                    }
+                };
                 if self.checkpoint.lock().store.holds(&folder.place, &name) {
                     return Ok(Spot::Fail(Errno::ACCESS));
                 }
@@ -118,15 +141,15 @@ impl Watch {
 
     /// What something open is called in the workspace.
     pub(super) fn by_handle(&mut self, handle: OwnedFd) -> Result<Spot, Errno> {
-        let Some(node) = look(&handle, OsStr::new(""))? else { return Ok(Spot::Outside) };
+        let Some(node) = look(&handle, OsStr::new(""))? else { return Ok(Spot::Outside(None)) };
         if node.is_folder() {
             return Ok(match self.folder(&handle)? {
-                Some(folder) => Spot::Name(self.by_itself(folder)),
-                None => Spot::Outside,
+                Known::Inside(folder) => Spot::Name(self.by_itself(folder)),
+                Known::Outside { .. } => Spot::Outside(None),
             });
         }
         if !node.is_file() {
-            return Ok(Spot::Outside);
+            return Ok(Spot::Outside(None));
         }
         for _ in 0..TRIES_MAX {
             let path = path_of(&handle)?;
@@ -149,14 +172,16 @@ impl Watch {
         Ok(Spot::Handle(node.id, handle))
     }
 
-    /// Returns our own handle on a folder of the workspace, which another process has open; `None`
-    /// for one that is not in the workspace.
-    fn folder(&mut self, theirs: &OwnedFd) -> Result<Option<Arc<Folder>>, Errno> {
+    /// Returns our own handle on a folder of the workspace, which another process has open.
+    fn folder(&mut self, theirs: &OwnedFd) -> Result<Known, Errno> {
         let id = which(theirs)?;
         if let Some(known) = self.folders.get(&id) {
             return Ok(known.clone());
         }
-        let found = self.find_folder(theirs, id)?.map(Arc::new);
+        let found = match self.find_folder(theirs, id)? {
+            Some(folder) => Known::Inside(Arc::new(folder)),
+            None => Known::Outside { is_held: self.is_held(theirs) },
+        };
         if self.folders.len() >= FOLDERS_MAX {
             self.folders.clear();
         }

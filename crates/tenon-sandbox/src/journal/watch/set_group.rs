@@ -60,7 +60,7 @@ impl Watch {
             return Ok(Plan::Fail(Errno::PERM));
         }
         let spot = self.by_handle(rustix::io::fcntl_dupfd_cloexec(&folder, 0)?)?;
-        let first = match self.unless_forbidden(spot, Does::CHANGES) {
+        let first = match self.unless_forbidden(spot, Does::RIGHTS) {
             Spot::Name((above, name)) => {
                 let place = above.place.join(&name);
                 let before: Before =

@@ -1,0 +1,74 @@
+//! Which of the changes that the kernel was asked for outside of what the walls let a command write a complaint
+//! is about.
+//!
+//! Programs say a path or none. What was asked for is known of each command that is watched; that it was to the
+//! user's harm is not: programs try and go on. So something is said only where a complaint is.
+
+use std::path::Path;
+
+use tenon_sandbox::OutsideWrite;
+
+use super::{
+    kernel,
+    said::{Said, first_words},
+};
+
+/// What programs say of something that did not work.
+const FAILS: [&str; 7] =
+    ["cannot", "can't", "could not", "couldn't", "failed to", "unable to", "not writable"];
+
+/// What they would have done.
+const WRITES: [&str; 12] = [
+    "write", "writing", "writable", "create", "creating", "save", "store", "mkdir", "remove",
+    "rename", "lock", "cache",
+];
+
+/// Where Python and others keep what they can do without.
+const CACHES: [&str; 2] = ["__pycache__", "node_modules/.cache"];
+
+/// Returns the change that a line complains of which says that something is read-only: the one that it names, or
+/// else the first. `named` is what it seems to name.
+pub(super) fn of_line<'a>(
+    said: &'a Said<'_>,
+    line: &str,
+    named: Option<&Path>,
+) -> Option<&'a OutsideWrite> {
+    let writes = said.output.outside.as_deref()?;
+    let by_path = || writes.iter().find(|write| named == Some(write.path.as_path()));
+    let by_name = || {
+        let name = |write: &OutsideWrite| {
+            write.path.file_name().map(|it| it.to_string_lossy().into_owned())
+        };
+        writes.iter().find(|write| {
+            name(write).is_some_and(|name| first_words(line).any(|word| ends_with(word, &name)))
+        })
+    };
+    by_path().or_else(by_name).or_else(|| writes.iter().find(|write| !is_cache(&write.path)))
+}
+
+/// Returns the change that a command which failed may mean where it says neither a path nor that something is
+/// read-only (`cannot write cache`).
+pub(super) fn unnamed<'a>(said: &'a Said<'_>) -> Option<&'a OutsideWrite> {
+    if !said.is_error || said.output.only_reads || !said.output.protected.is_empty() {
+        return None;
+    }
+    let has = |line: &str, words: &[&str]| words.iter().any(|it| line.contains(it));
+    let printed = said.own().to_lowercase();
+    let complains = printed.lines().any(|line| has(line, &FAILS) && has(line, &WRITES));
+    let is_meant = |write: &&OutsideWrite| {
+        let path = &write.path;
+        let is_tried = said.context.sandbox.is_in_toolchain(path) || is_cache(path);
+        !is_tried && !kernel::is_of_kernel(path)
+    };
+    said.output.outside.as_deref()?.iter().find(is_meant).filter(|_| complains)
+}
+
+/// Whether the last name of what a word calls is this one.
+fn ends_with(word: &str, name: &str) -> bool {
+    Path::new(word).file_name().is_some_and(|last| last == name)
+}
+
+fn is_cache(path: &Path) -> bool {
+    let path = path.to_string_lossy();
+    CACHES.iter().any(|name| path.contains(name))
+}

@@ -1,0 +1,129 @@
+//! What a command is told that tried to change what lies outside of where the walls let it write: which path it
+//! was and what would allow it, whatever words its program has for that.
+
+use std::process::Command;
+
+use crate::{
+    program::{Place, check_only_wall},
+    skipped::skipped,
+};
+
+/// Runs each command in the tiers and checks what it is told, where `{}` stands for the folder of the test.
+fn check(place: &Place, tiers: &[&str], rows: &[(&str, Option<&str>)]) {
+    let folder = place.path("").display().to_string();
+    let folder = folder.trim_end_matches('/');
+    for tier in tiers {
+        let commands: Vec<String> =
+            rows.iter().map(|(command, _)| command.replace("{}", folder)).collect();
+        let arguments = ["--sandbox", *tier];
+        let commands = commands.iter().map(String::as_str);
+        let Some(told) = place.results_of(commands, &arguments, |it| it) else {
+            skipped(format!("this machine gives no tier {tier}"));
+            continue;
+        };
+        for ((command, expected), told) in rows.iter().zip(told) {
+            if told.contains("command not found") {
+                skipped(format!("not installed: {command}"));
+                continue;
+            }
+            let expected = expected.map(|words| words.replace("{}", folder));
+            check_only_wall(&format!("{tier} {command}"), &told, expected.as_deref());
+        }
+    }
+}
+
+const MKDIR: &str = "import os\ntry: os.mkdir('/usr/xy')\nexcept OSError as e: print('cannot prepare cache:', e.strerror)\nraise SystemExit(1)";
+const QUIET: &str = "import os\ntry: os.mkdir('/usr/xy')\nexcept OSError: print('can' + 'not write cache')\nraise SystemExit(1)";
+const SHRUGS: &str = "import os\ntry: os.mkdir('/usr/xy')\nexcept OSError: pass\n";
+
+fn place() -> Place {
+    let place = Place::new();
+    for (name, text) in [("mkdir.py", MKDIR), ("quiet.py", QUIET), ("shrugs.py", SHRUGS)] {
+        place.write(&format!("work/{name}"), text);
+    }
+    place
+}
+
+#[test]
+fn a_write_outside_is_told_with_its_path_also_where_the_program_says_none() {
+    let refused = "files: outside of the workspace commands write only in private temporary folders (refused: /usr/xy)";
+    let rows = [
+        ("/usr/bin/python3 mkdir.py", Some(refused)),
+        ("/usr/bin/python3 quiet.py", Some(refused)),
+        ("perl -e 'mkdir \"/usr/xy\" or die \"no: $!\\n\"'", Some(refused)),
+        ("perl -e 'symlink(\"a\", \"/usr/xy\") or die \"no: $!\\n\"'", Some(refused)),
+        ("perl -e 'open(F, \">\", \"/usr/xy\") or die \"no: $!\\n\"'", Some(refused)),
+        ("cd /usr && perl -e 'mkdir \"xy\" or print \"no: $!\\n\"' 2>&1", Some(refused)),
+        (
+            "perl -e 'unlink(\"/usr/bin/env\") or die \"no: $!\\n\"'",
+            Some("(refused: /usr/bin/env)"),
+        ),
+        (
+            "perl -e 'rename(\"/usr/bin/env\", \"/usr/xy\") or die \"no: $!\\n\"'",
+            Some("(refused: /usr/bin/env)"),
+        ),
+        ("perl -e 'truncate(\"/usr/bin/env\", 0) or die \"no: $!\\n\"'", Some("/usr/bin/env)")),
+        ("perl -e 'utime(1, 1, \"/usr/bin/env\") or die \"no: $!\\n\"'", Some("/usr/bin/env)")),
+        ("ln -sfn /usr out; perl -e 'mkdir \"out/xy\" or die \"no: $!\\n\"'", Some(refused)),
+    ];
+    check(&place(), &["a", "b"], &rows);
+}
+
+#[test]
+fn without_namespaces_too() {
+    let refused = "files: outside of the workspace commands in tier C write only in private temporary folders (refused: /usr/xy)";
+    let rows = [
+        ("/usr/bin/python3 mkdir.py", Some(refused)),
+        ("/usr/bin/python3 quiet.py", Some(refused)),
+        ("perl -e 'mkdir \"/usr/xy\" or die \"no: $!\\n\"'", Some(refused)),
+    ];
+    check(&place(), &["c"], &rows);
+}
+
+#[test]
+fn what_was_tried_in_passing_is_not_told() {
+    let place = place();
+    place.write("work/ro", "Read-only file system\n");
+    let rows = [
+        ("/usr/bin/python3 shrugs.py", None),
+        ("/usr/bin/python3 shrugs.py; false", None),
+        ("/usr/bin/python3 shrugs.py; cat ro", None),
+        ("/usr/bin/python3 shrugs.py; ls none", None),
+        ("mkdir -p /usr; mkdir /usr", None),
+        ("rm -f /usr/xy; test -w /usr/bin/env", None),
+        ("echo x > /dev/full; echo 'cannot write cache'; false", None),
+    ];
+    check(&place, &["a", "b", "c"], &rows);
+}
+
+#[test]
+fn a_protected_name_is_told_as_such_where_nothing_outside_was_tried() {
+    let place = place();
+    place.write("work/.envrc", "");
+    let command = "perl -e 'open(F, \">\", \".en\" . \"vrc\") or die \"no: $!\\n\"'";
+    check(&place, &["a", "b"], &[(command, Some("files: protected names in the workspace"))]);
+}
+
+#[test]
+fn protected_names_of_the_repository_of_a_linked_worktree_are_told_as_such() {
+    let place = Place::new();
+    let main = place.path("main");
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=A", "-c", "user.email=a@b", "-C"]).arg(&main).args(arguments);
+        assert!(git.output().unwrap().status.success(), "{arguments:?}");
+    };
+    std::fs::create_dir_all(&main).unwrap();
+    git(&["init", "-q", "."]);
+    git(&["commit", "-q", "--allow-empty", "-m", "1"]);
+    std::fs::remove_dir_all(place.path("work")).unwrap();
+    git(&["worktree", "add", "-q", "../work", "-b", "feature"]);
+    let held = "protected names of a repository (.git/hooks, .git/config and the like) are closed to commands, \
+                also where --add-dir adds it (refused: {}/main/.git/";
+    let rows = [
+        ("echo x > ../main/.git/hooks/post-commit", Some(held)),
+        ("perl -e 'open(F, \">\", \"../main/.git/info/x\") or die \"no: $!\n\"'", Some(held)),
+        ("git commit -q --allow-empty -m 2", None),
+    ];
+    check(&place, &["a", "b"], &rows);
+}

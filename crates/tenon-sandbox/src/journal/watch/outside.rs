@@ -1,0 +1,88 @@
+//! What a command tried to change where its walls let it write nothing.
+//!
+//! The kernel refuses it, and the program may say so without a path. Noted for what the agent tells, and no
+//! wall: what a path leads to may be exchanged between the question and the call.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use rustix::fs::{Mode, OFlags, StatVfsMountFlags, fstatvfs};
+
+use super::super::node::look;
+use super::Watch;
+use super::forbidden::Does;
+use super::places::{Elsewhere, Spot, is_deleted};
+use crate::linux::probe::Wish;
+use crate::linux::task::path_of;
+
+/// So many are noted of one command: the first tell.
+const OUTSIDE_MAX: usize = 50;
+
+/// Without namespaces their files are the kernel's own, which paths do not tell of.
+const OF_KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
+
+/// What a command tried to change where its walls let it write nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutsideWrite {
+    /// Absolute, as the command's file tree has it, without links but for the last name.
+    pub path: PathBuf,
+    /// What it would have done.
+    pub wish: Wish,
+}
+
+impl Watch {
+    /// Whether the walls let nothing be written right in a folder that is not in the workspace.
+    pub(super) fn is_held(&self, folder: &OwnedFd) -> bool {
+        if !self.within_walls {
+            return false;
+        }
+        let Some(writable) = &self.rights_beneath else { return is_read_only(folder) };
+        path_of(folder).is_ok_and(|path| {
+            path.is_absolute()
+                && !is_deleted(&path)
+                && !OF_KERNEL.iter().any(|folder| path.starts_with(folder))
+                && !writable.iter().any(|folder| path.starts_with(folder))
+        })
+    }
+
+    /// Notes what a call does outside, if the walls refuse it and the call would not fail anyhow.
+    pub(super) fn note_outside(&mut self, spot: &Spot, does: Does) {
+        let Spot::Outside(Some(elsewhere)) = spot else { return };
+        let Elsewhere { folder, name } = &**elsewhere;
+        if self.outside.len() >= OUTSIDE_MAX || name.is_empty() {
+            return;
+        }
+        let Ok(there) = look(folder, name) else { return };
+        let is_refused = match &there {
+            Some(node) => does.is_refused(node),
+            None => does.makes(),
+        };
+        if !is_refused
+            || there.is_some() && self.rights_beneath.is_none() && !is_held_itself(elsewhere)
+        {
+            return;
+        }
+        let Ok(path) = path_of(folder).map(|path| path.join(name)) else { return };
+        let write = OutsideWrite { path, wish: does.wish() };
+        if !self.outside.contains(&write) {
+            self.outside.push(write);
+        }
+    }
+
+    /// The same of giving something another name there, or a further one.
+    pub(super) fn note_outside_move(&mut self, from: &Spot, to: &Spot, does: Does) {
+        if let (Spot::Outside(_), Spot::Outside(_)) = (from, to) {
+            self.note_outside(from, does);
+        }
+    }
+}
+
+/// What is mounted at a name can be written in a folder that cannot.
+fn is_held_itself(Elsewhere { folder, name }: &Elsewhere) -> bool {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(folder, name, flags, Mode::empty()).is_ok_and(|it| is_read_only(&it))
+}
+
+fn is_read_only(handle: &OwnedFd) -> bool {
+    fstatvfs(handle).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
