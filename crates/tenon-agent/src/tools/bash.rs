@@ -195,8 +195,8 @@ pub(super) fn notes(
     lines.extend(protected);
     lines.extend(limit.map(|limit| match limit {
         LimitReached::Memory { memory_bytes_max } => format!(
-            "ended: its processes together used too much memory; --sandbox off would lift the limit \
-             of {}",
+            "ended: its processes together used too much memory; the limit of {} is raised by \
+             memory_bytes_max in the user's config.toml",
             Size(*memory_bytes_max)
         ),
         LimitReached::Processes { processes_max } => format!(
@@ -204,7 +204,8 @@ pub(super) fn notes(
              raised by processes_max in the user's config.toml"
         ),
         LimitReached::FileSize { file_bytes_max: Some(bytes) } => format!(
-            "ended: a file became too large; --sandbox off would lift the limit of {}",
+            "ended: a file became too large; the limit of {} is raised by file_bytes_max in the user's \
+             config.toml",
             Size(*bytes)
         ),
         LimitReached::FileSize { file_bytes_max: None } => "ended: a file became too large".into(),
@@ -402,13 +403,21 @@ mod tests {
             let told = notes(&[], Vec::new(), Some(&limit));
             assert_eq!(told, format!("\n[walls] ended: {expected}"));
         };
-        let lifts = "; --sandbox off would lift the limit of";
+        let lifts = |size: &str, setting: &str| {
+            format!("; the limit of {size} is raised by {setting} in the user's config.toml")
+        };
         let memory = "its processes together used too much memory";
         let memory_bytes_max = 8 << 30;
-        check(LimitReached::Memory { memory_bytes_max }, &format!("{memory}{lifts} 8.0 GiB"));
+        check(
+            LimitReached::Memory { memory_bytes_max },
+            &(memory.to_owned() + &lifts("8.0 GiB", "memory_bytes_max")),
+        );
         let file = "a file became too large";
         let file_bytes_max = Some(16 << 30);
-        check(LimitReached::FileSize { file_bytes_max }, &format!("{file}{lifts} 16.0 GiB"));
+        check(
+            LimitReached::FileSize { file_bytes_max },
+            &(file.to_owned() + &lifts("16.0 GiB", "file_bytes_max")),
+        );
         check(LimitReached::FileSize { file_bytes_max: None }, file);
     }
 

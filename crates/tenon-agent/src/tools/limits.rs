@@ -57,7 +57,10 @@ pub(super) fn sentences(said: &Said<'_>, printed: &str) -> Vec<String> {
 
 fn of_file(bytes_max: u64) -> String {
     let size = Size(bytes_max);
-    format!("limits: commands write no file larger than {size}; --sandbox off would let them")
+    format!(
+        "limits: commands write no file larger than {size}, which file_bytes_max in the user's config.toml \
+         raises"
+    )
 }
 
 /// Says of a line where no room was left that private folders have a limit, unless that was elsewhere.
@@ -161,6 +164,6 @@ mod tests {
         check("Error: EFBIG: file too large, write", true);
         check("dd: error writing 's': File too large", true);
         check("lint: a.json: file too large, skipped", false);
-        assert!(of_file(16 << 30).contains("no file larger than 16.0 GiB; --sandbox off"));
+        assert!(of_file(16 << 30).contains("no file larger than 16.0 GiB, which file_bytes_max"));
     }
 }

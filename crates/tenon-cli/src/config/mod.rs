@@ -107,6 +107,10 @@ pub(crate) struct Settings {
     pub(crate) disk_bytes_max: NonZeroU64,
     /// How many processes and threads a command may have at the same time.
     pub(crate) processes_max: NonZeroU64,
+    /// How much memory its processes may have together, in bytes.
+    pub(crate) memory_bytes_max: NonZeroU64,
+    /// How large a file may be that it writes, in bytes.
+    pub(crate) file_bytes_max: NonZeroU64,
     /// Whether AGENTS.md and CLAUDE.md of the project are read.
     pub(crate) project_instructions: bool,
     /// Rules of the user's that allow.
@@ -139,7 +143,8 @@ impl Default for Settings {
     fn default() -> Self {
         let tools = CoreToolOptions::default();
         let steps = TurnLimits::default().steps_max.and_then(NonZeroU32::new);
-        let Limits { disk_bytes_max, processes_max, .. } = Limits::default();
+        let Limits { disk_bytes_max, processes_max, memory_bytes_max, file_bytes_max, .. } =
+            Limits::default();
         let bound = |number| NonZeroU64::new(number).unwrap_or(NonZeroU64::MAX);
         let characters = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MAX);
         Self {
@@ -160,6 +165,8 @@ impl Default for Settings {
             bash_output_chars_max: characters(tools.bash_output_chars_max),
             disk_bytes_max: bound(disk_bytes_max),
             processes_max: bound(processes_max),
+            memory_bytes_max: bound(memory_bytes_max),
+            file_bytes_max: bound(file_bytes_max),
             project_instructions: true,
             allow: Vec::new(),
             deny: Vec::new(),
@@ -355,6 +362,8 @@ impl Config {
             file.bash_output_chars_max.unwrap_or(settings.bash_output_chars_max);
         settings.disk_bytes_max = file.disk_bytes_max.unwrap_or(settings.disk_bytes_max);
         settings.processes_max = file.processes_max.unwrap_or(settings.processes_max);
+        settings.memory_bytes_max = file.memory_bytes_max.unwrap_or(settings.memory_bytes_max);
+        settings.file_bytes_max = file.file_bytes_max.unwrap_or(settings.file_bytes_max);
         settings.project_instructions = file.project_instructions.unwrap_or(true);
         settings.allow = file.allow.into_iter().map(Spanned::into_inner).collect();
         settings.deny = file.deny.into_iter().map(Spanned::into_inner).collect();

@@ -101,6 +101,8 @@ pub(crate) async fn walls(
         limits: Limits {
             disk_bytes_max: config.settings.disk_bytes_max.get(),
             processes_max: config.settings.processes_max.get(),
+            memory_bytes_max: config.settings.memory_bytes_max.get(),
+            file_bytes_max: config.settings.file_bytes_max.get(),
             ..Limits::default()
         },
         guarded_folders_max: GUARDED_FOLDERS_MAX,

@@ -7,10 +7,8 @@ use crate::{
 
 #[test]
 fn a_limit_that_held_a_command_is_told_with_its_number() {
-    const ENDED: &str =
-        "[walls] ended: a file became too large; --sandbox off would lift the limit of 16.0 GiB";
-    const OF_FILE: &str =
-        "[walls] limits: commands write no file larger than 16.0 GiB; --sandbox off would let them";
+    const ENDED: &str = "[walls] ended: a file became too large; the limit of 16.0 GiB is raised by file_bytes_max in the user's config.toml";
+    const OF_FILE: &str = "[walls] limits: commands write no file larger than 16.0 GiB, which file_bytes_max in the user's config.toml raises";
     const PRIVATE: &str = "[walls] limits: private folders (/tmp, /var/tmp, /run, /dev/shm, HOME) hold at most 4.0 GiB together";
     const PERHAPS: &str = "[walls] limits: if it was there: private folders (/tmp,";
     const SHARED: &str = "[walls] limits: /dev/shm holds at most 4.0 GiB; --sandbox off";
@@ -42,6 +40,55 @@ fn a_limit_that_held_a_command_is_told_with_its_number() {
         };
         for ((command, expected), told) in rows.iter().zip(told) {
             check_only_wall(&format!("{tier} {command}"), &told, *expected);
+        }
+    }
+}
+
+/// Each command reaches the limit with the first config file and not with the second.
+#[test]
+fn what_is_told_to_raise_a_limit_raises_it() {
+    // What the interpreter takes by itself is less. With the lower limit it waits until it is ended.
+    let memory = "/usr/bin/python3 -c 'import signal, os; x = b\"x\" * (300 << 20); \
+                  os.path.exists(\"low\") and signal.pause()'";
+    let rows = [
+        (
+            "truncate -s 5M s",
+            ("file_bytes_max = 4194304", "the limit of 4.0 MiB is raised by file_bytes_max"),
+            "file_bytes_max = 6291456",
+        ),
+        (
+            "head -c 5000000 /dev/zero > s || ls",
+            ("file_bytes_max = 4194304", "no file larger than 4.0 MiB, which file_bytes_max"),
+            "file_bytes_max = 6291456",
+        ),
+        (
+            "truncate -s 17G s",
+            ("", "the limit of 16.0 GiB is raised by file_bytes_max"),
+            "file_bytes_max = 21474836480",
+        ),
+        (
+            memory,
+            ("memory_bytes_max = 209715200", "200.0 MiB is raised by memory_bytes_max"),
+            "memory_bytes_max = 1073741824",
+        ),
+    ];
+    for tier in ["a", "b", "c"] {
+        for (command, (low, told_low), high) in rows {
+            for (config, expected) in [(low, Some(told_low)), (high, None)] {
+                let place = Place::new();
+                place.config(config);
+                if expected.is_some() {
+                    place.write("work/low", "");
+                }
+                let flags = ["--sandbox", tier];
+                match place.results_of([command].into_iter(), &flags, |it| it).as_deref() {
+                    Some([told]) if told.contains("command not found") => {
+                        skipped(format!("not installed: {command}"));
+                    }
+                    Some([told]) => check_only_wall(&format!("{tier} {command}"), told, expected),
+                    _ => skipped(format!("this machine gives no tier {tier}")),
+                }
+            }
         }
     }
 }
