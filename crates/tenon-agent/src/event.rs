@@ -306,14 +306,18 @@ pub enum CallEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         flag: Option<String>,
     },
-    /// The walls refused a command system calls, which nobody is asked about.
+    /// The walls refused a command something that nobody is asked about.
     WallsRefused {
         /// The call.
         call_id: String,
+        /// Which wall, as the result says (`files`, `rights`, `limits` and the like); missing for system calls.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wall: Option<String>,
         /// What was refused, for people.
         what: String,
-        /// What to give on the command line so that there are no walls.
-        flag: String,
+        /// What to give on the command line so that it is allowed; missing where no flag would.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        flag: Option<String>,
     },
     /// The call begins.
     CallStarted {

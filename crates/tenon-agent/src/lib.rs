@@ -55,8 +55,8 @@ pub use session::{
 pub use session_note::{IdleCall, SessionNote};
 pub use stored_paths::{deserialize as deserialize_paths, serialize as serialize_paths};
 pub use tools::{
-    AnyTool, ArgumentError, CoreToolOptions, Effect, PreparedCall, Progress, Recall, Sandbox, Tool,
-    ToolContext, ToolOutput, Tools, core_tools, hunks as diff_hunks, protected_writes, tool,
+    AnyTool, ArgumentError, CoreToolOptions, Effect, Held, PreparedCall, Progress, Recall, Sandbox,
+    Tool, ToolContext, ToolOutput, Tools, core_tools, hunks as diff_hunks, protected_writes, tool,
     why_not_started,
 };
 pub use turn::TurnLimits;

@@ -84,6 +84,7 @@ impl Failure {
 pub(crate) struct Refused {
     call_id: String,
     /// The tool's name; `host` for a host, `system call` for what a command asked the kernel for,
+    /// `walls` for what else they refused it,
     /// `protected file` for one that a command wrote, `file` for one that a denial kept from it.
     tool: String,
     /// What it would have touched.
@@ -139,12 +140,12 @@ impl RefusedCalls {
                 rule: "built-in: protected file".into(),
                 flag: flag.clone(),
             }),
-            CallEvent::WallsRefused { call_id, what, flag } => self.add(Refused {
+            CallEvent::WallsRefused { call_id, wall, what, flag } => self.add(Refused {
                 call_id: call_id.clone(),
-                tool: "system call".into(),
+                tool: if wall.is_some() { "walls" } else { "system call" }.into(),
                 subject: what.clone(),
-                rule: "walls: system calls".into(),
-                flag: Some(flag.clone()),
+                rule: format!("walls: {}", wall.as_deref().unwrap_or("system calls")),
+                flag: flag.clone(),
             }),
             CallEvent::CallChanged(changes) => changes.forbidden.iter().for_each(|it| {
                 self.add(Refused {

@@ -34,8 +34,8 @@ use crate::{
     },
     session::{LogError, Recorder, Restored, SeenNews},
     tools::{
-        AnyTool, BASH, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools,
-        job_news, text_file::length_if_large,
+        AnyTool, BASH, Effect, Held, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput,
+        Tools, job_news, text_file::length_if_large,
     },
 };
 
@@ -350,7 +350,12 @@ impl Dispatch {
             let (call_id, what) = (call_id.to_owned(), what.to_owned());
             let is_of_sockets = [INTERNET_SOCKETS, PATH_SOCKETS].contains(&what.as_str());
             let flag = if is_of_sockets { WITH_NETWORK } else { WITHOUT_WALLS }.to_owned();
-            recorder.record(CallEvent::WallsRefused { call_id, what, flag })?;
+            let (wall, flag) = (None, Some(flag));
+            recorder.record(CallEvent::WallsRefused { call_id, wall, what, flag })?;
+        }
+        for Held { wall, what, flag } in std::mem::take(&mut output.held) {
+            let (call_id, what) = (call_id.to_owned(), self.masking.mask(what));
+            recorder.record(CallEvent::WallsRefused { call_id, wall: Some(wall), what, flag })?;
         }
         let offer = self.reach.offer(&mut output, call_id, &self.sandbox, recorder, &self.asking);
         tokio::select! {

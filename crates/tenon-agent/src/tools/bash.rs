@@ -17,7 +17,7 @@ use tenon_sandbox::{
 };
 
 use super::{
-    protected,
+    listed, protected,
     refused_calls::worth_telling,
     said::Said,
     streams::joined,
@@ -193,7 +193,13 @@ pub(super) fn notes(
 ) -> String {
     let mut lines: Vec<String> = blocked.iter().map(ToString::to_string).collect();
     lines.extend(protected);
-    lines.extend(limit.map(|limit| match limit {
+    lines.extend(limit.map(of_limit));
+    lines.iter().map(|line| format!("\n[walls] {}", in_one_line(line))).collect()
+}
+
+/// What is said of the limit that ended a command.
+pub(super) fn of_limit(limit: &LimitReached) -> String {
+    match limit {
         LimitReached::Memory { memory_bytes_max } => format!(
             "ended: its processes together used too much memory; the limit of {} is raised by \
              memory_bytes_max in the user's config.toml",
@@ -210,8 +216,7 @@ pub(super) fn notes(
         ),
         LimitReached::FileSize { file_bytes_max: None } => "ended: a file became too large".into(),
         LimitReached::Disk(taken) => taken.to_string(),
-    }));
-    lines.iter().map(|line| format!("\n[walls] {}", in_one_line(line))).collect()
+    }
 }
 
 /// How a command ended by itself.
@@ -301,14 +306,16 @@ impl Bash {
         let commands = shell::parse(script).commands;
         let said = Said::of((script, &commands), &output, (&text, is_error), context);
         let said = Said { began, ..said };
-        notes.push_str(&unseen::notes(&said));
+        let (told, mut held) = unseen::notes(&said);
+        notes.push_str(&told);
+        held.extend(output.limit.as_ref().and_then(|it| listed::of_limit(it, &of_limit(it))));
         notes.extend(unkept::sentence(&output.unkept).map(|said| format!("\n[walls] {said}")));
         if !context.sandbox.jobs().running().is_empty() {
             notes.push_str(&protected::where_kept(&output.protected, &context.workspace));
         }
         let (blocked, refused) = (output.blocked, output.refused);
         let output = ToolOutput::text(content + &notes);
-        ToolOutput { is_error, exit_code, blocked, refused, ..output }
+        ToolOutput { is_error, exit_code, blocked, refused, held, ..output }
     }
 
     /// Returns what is shown of the output, with a note where something is left out.

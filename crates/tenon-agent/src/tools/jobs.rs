@@ -15,7 +15,8 @@ use tenon_sandbox::{
 };
 
 use super::{
-    bash::{Bash, Printed, ending, notes, only_reads, refusal},
+    bash::{Bash, Printed, ending, notes, of_limit, only_reads, refusal},
+    listed,
     protected::{Kept, lines, note_refused, where_kept},
     refused_calls::worth_telling,
     said::Said,
@@ -167,13 +168,15 @@ pub(super) async fn read(
     let output = Output { pieces, blocked, refused, outside, ..held_output(script, context) };
     let commands = shell::parse(script).commands;
     let said = Said::of((script, &commands), &output, (text, has_failed), context);
-    notes.push_str(&unseen::notes(&Said { is_job: true, ..said }));
+    let (told, mut held) = unseen::notes(&Said { is_job: true, ..said });
+    notes.push_str(&told);
+    held.extend(limit.as_ref().and_then(|it| listed::of_limit(it, &of_limit(it))));
     notes.extend(unkept::sentence(&unkept).map(|sentence| format!("\n[walls] {sentence}")));
     let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();
     let Output { blocked, refused, .. } = output;
     let output = ToolOutput::text(format!("{first}\n{text}{notes}{changes}"));
     let job = matches!(why, Why::Started | Why::WentOn(_)).then_some(id.0);
-    Ok(ToolOutput { is_error, job, blocked, refused, ..output })
+    Ok(ToolOutput { is_error, job, blocked, refused, held, ..output })
 }
 
 /// Returns what the walls are for a job, as in the output of a command that ended.

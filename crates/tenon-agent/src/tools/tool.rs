@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     arguments::{self, ArgumentError},
     judge::Judge,
+    listed::Held,
     sandbox::Sandbox,
 };
 use crate::{
@@ -185,6 +186,8 @@ pub struct ToolOutput {
     pub blocked: Vec<NetworkEvent>,
     /// System calls that the walls refused a command, in words for people.
     pub refused: Vec<&'static str>,
+    /// What else they refused it, as its result says.
+    pub held: Vec<Held>,
     /// What calls did to the files, as far as it became known with this one: this call and jobs that
     /// ended. Filled in by what surrounds a tool.
     pub changed: Vec<CallChanges>,
@@ -379,6 +382,7 @@ impl ToolOutput {
             job: None,
             blocked: Vec::new(),
             refused: Vec::new(),
+            held: Vec::new(),
             changed: Vec::new(),
         }
     }

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use tenon_sandbox::{Network, OutOfSight};
 
 use super::{
-    ToolContext, held, kernel, protected, ran_in,
+    ToolContext, held, kernel,
+    listed::{self, Held},
+    protected, ran_in, refused_calls,
     refused_files::{self, PROTECTED_HELD, is_held_in_c},
     said::{Said, is_quoted, quoted, words},
     sight::{self, UNSEEN},
@@ -79,12 +81,21 @@ enum Named {
     Plainly,
 }
 
-/// Returns what a command is told of the walls that stood in its way, in lines with a line end in front;
-/// nothing where there are none.
-pub(super) fn notes(said: &Said<'_>) -> String {
-    let Some(network) = said.context.sandbox.network_within_walls() else { return String::new() };
+/// Returns what a command is told of the walls that stood in its way, in lines with a line end in front, and
+/// what of it is listed; nothing where there are none.
+pub(super) fn notes(said: &Said<'_>) -> (String, Vec<Held>) {
+    let Some(network) = said.context.sandbox.network_within_walls() else {
+        return (String::new(), Vec::new());
+    };
+    let mut held = Vec::new();
+    // Calls of the kernel and protected files that have a name are listed as such.
+    let of_calls = refused_calls::sentences(&said.output.refused);
     let named = |sentence: String| {
         let is_of_protected = sentence == PROTECTED_HELD;
+        let is_listed = is_of_protected && !refused_files::protected(said).is_empty();
+        if !is_listed && !of_calls.contains(&sentence) {
+            held.extend(listed::listed(&in_one_line(&sentence)));
+        }
         let files = if is_of_protected { protected::unwritten(said) } else { Vec::new() };
         if files.is_empty() { vec![sentence] } else { files }
     };
@@ -92,7 +103,8 @@ pub(super) fn notes(said: &Said<'_>) -> String {
     let more = told.len().saturating_sub(SENTENCES_MAX);
     told.truncate(SENTENCES_MAX);
     told.extend((more > 0).then(|| format!("{more} more walls stood in its way")));
-    told.iter().map(|sentence| format!("\n[walls] {}", in_one_line(sentence))).collect()
+    let notes = told.iter().map(|sentence| format!("\n[walls] {}", in_one_line(sentence)));
+    (notes.collect(), held)
 }
 
 /// Returns what it is told of them, if there is reason to say something.

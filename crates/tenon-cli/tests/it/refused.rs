@@ -361,3 +361,62 @@ fn the_preset_of_pip_has_the_hosts_that_its_index_leads_to() {
     );
     assert!(!run.error.contains("another host"), "{}", run.error);
 }
+
+/// Each result has one line of the walls, and the list one entry for it.
+#[test]
+fn what_a_wall_refused_a_command_is_in_the_list_with_what_would_allow_it() {
+    let files = "outside of the workspace commands write only in private temporary folders";
+    let add = Some("--add-dir FOLDER");
+    let off = Some("--sandbox off");
+    let is_root = rustix::process::geteuid().is_root();
+    let elsewhere = if is_root { add } else { None };
+    let mut rows = vec![
+        ("echo x > /opt/new", "walls", "walls: files", files, elsewhere),
+        ("ls /proc/1/root", "walls", "walls: files", "the kernel's own memory", off),
+        ("kill -9 1", "walls", "walls: processes", "a command sends signals to its own", off),
+        ("ulimit -v 100; ulimit -v 200", "walls", "walls: limits", "a command lowers", off),
+        ("truncate -s 17G s; ls", "walls", "walls: limits", "no file larger than 16.0 GiB", None),
+        ("truncate -s 17G s", "walls", "walls: limits", "ended: a file became too large", None),
+        (
+            "/usr/bin/python3 -c 'import os; open(\"f\", \"w\"); os.chmod(\"f\", 0o4755)'",
+            "system call",
+            "walls: system calls",
+            "set-user-id",
+            off,
+        ),
+    ];
+    if is_root {
+        rows.extend([
+            (
+                "touch q; chown 12:12 q",
+                "walls",
+                "walls: rights",
+                "inside the walls nothing has",
+                off,
+            ),
+            ("cat other", "walls", "walls: rights", "other belongs to user 65534", off),
+        ]);
+    } else {
+        skipped("only root has rights that walls take, and gives files to others");
+    }
+    for (command, tool, rule, what, flag) in rows {
+        let place = Place::new();
+        let other = place.write("work/other", "x");
+        if is_root {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+            std::fs::set_permissions(&other, mode).unwrap();
+            std::os::unix::fs::chown(&other, Some(65534), Some(65534)).unwrap();
+        }
+        let call = json!({ "calls": [{ "name": "bash", "arguments": { "command": command } }] });
+        let script = place.script(json!([call, { "text": "done" }]));
+        let run = place.run(&["--model", &script, "--output-format", "json", "go"]).ends_with(0);
+        let object: Value = serde_json::from_str(&run.out).unwrap();
+        let [entry] = object["refused"].as_array().unwrap().as_slice() else {
+            panic!("{command}: {object}")
+        };
+        assert_eq!((entry["tool"].as_str(), entry["rule"].as_str()), (Some(tool), Some(rule)));
+        assert_eq!(entry["flag"].as_str(), flag, "{command}: {entry}");
+        assert!(entry["subject"].as_str().unwrap().contains(what), "{command}: {entry}");
+        assert_eq!(entry["call_id"], "call_1_1", "{command}: {entry}");
+    }
+}
