@@ -17,7 +17,7 @@ use crate::{
     masking::Masking,
     policy::{Denials, Mode, Places, Rules},
     queue::PromptQueue,
-    session::{LogError, Recorder, Restored, SeenNews, Session, SessionLog},
+    session::{LogError, Recorder, Restored, Session, SessionLog},
     session_note::SessionNote,
     tools::{RESULT_CHARS_MAX, Recall, Sandbox, Tools, job_news},
     turn::TurnLimits,
@@ -184,13 +184,15 @@ impl AgentOptions {
         let (provider, window) = (&*self.provider, self.context_window_tokens);
         let (resumed, journal) = (self.resumed.as_ref(), self.journal.as_ref());
         let restored = begin(resumed, journal, provider, window, &self.workspace, &recorder)?;
+        let seen = restored.see_in(&self.workspace);
         let workspace = self.workspace.with_filter(Arc::new(self.masking.clone()));
         if let Some(session) = &self.resumed {
             self.tools.edits().restore(&session.records, self.journal.as_ref(), &workspace);
         }
         let opening = Opening {
             instructions: self.instructions,
-            first: restored.conversation.is_empty(),
+            // Another folder has instructions of its own.
+            first: restored.conversation.is_empty() || !restored.is_of(&workspace),
             attach: self.provider.abilities().wants_attached_context,
             masking: self.masking.clone(),
             jobs: self.sandbox.jobs().clone(),
@@ -230,7 +232,7 @@ impl AgentOptions {
             refused_writes: Arc::default(),
             masking: self.masking,
             receipts: Receipts::new(self.receipts, self.verify, undo),
-            seen: SeenNews::after(&restored.seen),
+            seen,
             stand_in: self.stand_in,
         };
         Ok((exchange, dispatch, recorder, self.limits, opening, restored))
@@ -262,6 +264,7 @@ fn begin(
             abilities,
             forked_from: None,
             results_of: None,
+            moved_to: Vec::new(),
         })?;
         return Ok(Restored::default());
     };
@@ -288,7 +291,6 @@ fn begin(
     })?;
     restored.mend(session.skipped, changed, recorder)?;
     by_jobs.into_iter().try_for_each(|it| recorder.record(CallEvent::CallChanged(it)))?;
-    workspace.restore_seen(restored.seen());
     Ok(restored)
 }
 

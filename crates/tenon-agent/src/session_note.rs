@@ -49,6 +49,10 @@ pub enum SessionNote {
         /// The session in whose folder the whole texts of long results are; this one if missing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         results_of: Option<String>,
+        /// The folders that this session works in, the root first, if it left the other one for another
+        /// folder: what follows up to where it goes on itself was done in `workspace`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::stored_paths")]
+        moved_to: Vec<PathBuf>,
     },
     /// The session goes on in another process.
     SessionResumed {

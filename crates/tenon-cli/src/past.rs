@@ -7,6 +7,7 @@
 mod diff;
 mod files;
 mod gone;
+mod place;
 mod restore;
 mod steps;
 mod wish;
@@ -17,7 +18,7 @@ use std::{
 };
 
 use jiff::{Timestamp, tz::TimeZone};
-use tenon_agent::{AgentOptions, list_sessions, read_session};
+use tenon_agent::{AgentOptions, read_session};
 use tenon_model::visible;
 use tenon_sandbox::{
     Changes, CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Conflict,
@@ -28,13 +29,14 @@ use crate::{
     config::Config,
     error::CliError,
     masked::{self, masked},
-    resume, setup,
+    setup,
     texts::{Language, Sentence, Text, summary},
-    which_session::find,
 };
 
 pub(crate) use files::{files, files_of_call};
 pub(crate) use gone::Gone;
+use place::Meant;
+pub(crate) use place::forget;
 use steps::Steps;
 pub(crate) use wish::{Plan, Wish};
 
@@ -101,15 +103,7 @@ impl Past {
         config: &Config,
         session: Option<&str>,
     ) -> Result<Option<Self>, CliError> {
-        let logs = config.folders.sessions();
-        let session = match session {
-            Some(wanted) => {
-                let sessions = list_sessions(&logs).map_err(resume::unreadable)?;
-                Some(find(wanted, &sessions)?.id.clone())
-            }
-            None => last_here(config, &logs)?,
-        };
-        session.map(|session| Self::of_session(config, session, logs)).transpose()
+        Meant::find(config, session)?.map(|meant| Self::of_session(config, meant)).transpose()
     }
 
     /// Returns the past of `session`, or of the one whose undo is the last that stands in the
@@ -124,11 +118,7 @@ impl Past {
                 if let Some(past) = Self::open_if_any(config, None)? {
                     past.take_back_cut_short()?;
                 }
-                let logs = config.folders.sessions();
-                let infos = infos_here(config, &logs)?;
-                let undo = infos.iter().rfind(|info| stands_as_undo(info));
-                let session = undo.ok_or_else(|| nothing_to_redo(&infos))?.session.clone();
-                Self::of_session(config, session, logs)?
+                Self::of_session(config, Meant::undone_last(config)?)?
             }
         };
         let undo = past.last_undo()?;
@@ -144,12 +134,11 @@ impl Past {
         journal.usage().map_err(failed)
     }
 
-    fn of_session(config: &Config, session: String, logs: PathBuf) -> Result<Self, CliError> {
+    fn of_session(config: &Config, meant: Meant) -> Result<Self, CliError> {
+        let (Meant { session, root }, logs) = (meant, config.folders.sessions());
         // The log may be gone; what is kept of the session is not.
         let read = read_session(&logs, &session).unwrap_or_default();
-        let roots = read.worked_with().map(|(folders, _)| folders.to_vec());
-        let (journal, workspace) =
-            journal(config, &roots.unwrap_or_else(|| vec![config.root.clone()]))?;
+        let (journal, workspace) = journal(config, &place::roots_in(&read, &root))?;
         setup::tell_half_undone(config, &journal);
         let root = workspace.root().to_path_buf();
         let earlier = read.folders_with(&root);
@@ -173,7 +162,7 @@ impl Past {
     /// Returns in which steps the calls ran, as the log has it by now.
     fn steps(&self) -> Steps {
         let session = read_session(&self.logs, &self.session);
-        session.map(|session| Steps::read(&session.records)).unwrap_or_default()
+        session.map(|session| Steps::read(&session.records, &self.root)).unwrap_or_default()
     }
 
     /// Returns the calls that changed something, the oldest first.
@@ -271,11 +260,6 @@ impl Past {
             true => self.journal.take_back_cut_short().map_err(failed),
             false => Ok(()),
         }
-    }
-
-    /// Gives the room free that the session's checkpoints take. Nothing of it can be undone then.
-    pub(crate) fn forget(&self) -> Result<(), CliError> {
-        self.journal.forget_session(&self.session).map(drop).map_err(failed)
     }
 
     /// Takes `ids` back as one. What conflicts is put to `ask`, which says what is done about it;
@@ -461,38 +445,6 @@ pub(crate) fn listed(conflicts: &[Conflict], language: Language) -> String {
 /// Returns `text` on one line, without known secrets and what a terminal would obey.
 pub(crate) fn shown(text: &str) -> String {
     visible(&masked(text).replace('\n', "␊")).into_owned()
-}
-
-/// Returns the session that changed something last in this folder; if there is none, in the nearest
-/// workspace that this folder is in.
-fn last_here(config: &Config, logs: &Path) -> Result<Option<String>, CliError> {
-    let infos = infos_here(config, logs)?;
-    // What calls changed may be gone to make room, and an undo of it still be there.
-    let last = infos.iter().rfind(|info| info.kind == CheckpointKind::Call);
-    Ok(last.or(infos.last()).map(|info| info.session.clone()))
-}
-
-/// Returns the checkpoints of this folder; if there are none, those of the nearest workspace that this
-/// folder is in.
-fn infos_here(config: &Config, logs: &Path) -> Result<Vec<CheckpointInfo>, CliError> {
-    let kept = |root: &Path| {
-        let (journal, _) = journal(config, &[root.to_path_buf()])?;
-        let infos = journal.checkpoints().map_err(failed)?;
-        Ok::<_, CliError>((!infos.is_empty()).then_some(infos))
-    };
-    if let Some(infos) = kept(&config.root)? {
-        return Ok(infos);
-    }
-    let root = config.root.canonicalize().unwrap_or_else(|_| config.root.clone());
-    let sessions = list_sessions(logs).map_err(resume::unreadable)?;
-    for above in root.ancestors().skip(1) {
-        if sessions.iter().any(|session| session.workspace == above)
-            && let Some(infos) = kept(above)?
-        {
-            return Ok(infos);
-        }
-    }
-    Ok(Vec::new())
 }
 
 /// Whether it is an undo that a redo takes back.

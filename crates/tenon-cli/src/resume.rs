@@ -3,7 +3,7 @@
 use std::{
     error::Error,
     io::{self, BufRead, IsTerminal, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use clap::Args as ArgumentGroup;
@@ -66,6 +66,19 @@ pub(crate) struct Resumed {
     pub(crate) session: Session,
     /// Locked; `None` if a fork is made of it.
     log: Option<SessionLog>,
+    /// The folder that it works in, if the fork is to work in another.
+    left: Option<PathBuf>,
+}
+
+/// A session that begins or goes on.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) log: SessionLog,
+    /// What it goes on with.
+    pub(crate) session: Option<Session>,
+    /// Says that it is a new one because the other works in another folder; in English, as the model and
+    /// a report in JSON have it.
+    pub(crate) moved: Option<String>,
 }
 
 impl ResumeArgs {
@@ -110,25 +123,31 @@ impl ResumeArgs {
                 );
             }
             (None, false) => return Ok(None),
-            (None, true) => last_here(sessions()?, &config.root)?,
+            (None, true) => last_here(sessions()?, &config.root, |id| works_in(&folder, id))?,
             (Some(Some(wanted)), false) => which_session::find(wanted, &sessions()?)
                 .map_err(|error| error.with_hint(Text::HintResumeTakes))?
                 .id
                 .clone(),
             (Some(None), false) => choose(here(sessions()?, &config.root), config.look().language)?,
         };
-        let (log, session) = match self.fork {
-            true => (None, read_session(&folder, &id).map_err(unreadable)?),
-            false => {
-                let (log, session) = SessionLog::open(&folder, &id).map_err(unreadable)?;
-                (Some(log), session)
+        let read = || read_session(&folder, &id).map_err(unreadable);
+        // A session works in one folder; who names another one goes on in a new session.
+        let (log, session, left) = match self.fork || has_folder {
+            true => {
+                let session = read()?;
+                let left = folder_of(&session).filter(|folder| *folder != real(&config.root));
+                match self.fork || left.is_some() {
+                    true => (None, session, left),
+                    false => opened(&folder, &id)?,
+                }
             }
+            false => opened(&folder, &id)?,
         };
         self.check_rewind(&session)?;
         if !has_folder {
             check_folder(&session, &config.root)?;
         }
-        Ok(Some(Resumed { session, log }))
+        Ok(Some(Resumed { session, log, left }))
     }
 
     /// Refuses to go back before more turns than there are.
@@ -152,13 +171,26 @@ impl ResumeArgs {
         &self,
         config: &Config,
         resumed: Option<Resumed>,
-    ) -> Result<(SessionLog, Option<Session>), CliError> {
+    ) -> Result<Opened, CliError> {
         let folder = config.folders.sessions();
+        let mut moved = None;
         let (log, mut session) = match resumed {
             None => (SessionLog::create(&folder)?, None),
-            Some(Resumed { session, log: Some(log) }) => (log, Some(session)),
-            Some(Resumed { session, log: None }) => {
-                let (log, session) = SessionLog::fork(&folder, &session.id).map_err(unreadable)?;
+            Some(Resumed { session, log: Some(log), .. }) => (log, Some(session)),
+            Some(Resumed { session: old, log: None, left }) => {
+                let root = real(&config.root);
+                let roots = left.iter().map(|_| root.clone()).collect::<Vec<_>>();
+                let (log, session) =
+                    SessionLog::fork_to(&folder, &old.id, &roots).map_err(unreadable)?;
+                moved = left.map(|left| {
+                    let (left, root) = (left.display(), root.display());
+                    format!(
+                        "session {} works in {left}; this is a new session, {}, in {root}: what was said of \
+                         paths and files before is of the other folder",
+                        old.id,
+                        log.id(),
+                    )
+                });
                 (log, Some(session))
             }
         };
@@ -168,8 +200,17 @@ impl ResumeArgs {
         if let Some(name) = &self.name {
             name_session(&folder, log.id(), name)?;
         }
-        Ok((log, session))
+        Ok(Opened { log, session, moved })
     }
+}
+
+/// Opens the log of a session that goes on itself.
+fn opened(
+    folder: &Path,
+    id: &str,
+) -> Result<(Option<SessionLog>, Session, Option<PathBuf>), CliError> {
+    let (log, session) = SessionLog::open(folder, id).map_err(unreadable)?;
+    Ok((Some(log), session, None))
 }
 
 /// Names the session `id`. A name is listed wherever sessions are, so it holds no secret.
@@ -277,17 +318,40 @@ pub(crate) fn damage(session: &Session) -> Option<String> {
 
 /// Returns the sessions of the folder `root` in which something was said, last used first.
 pub(crate) fn here(mut sessions: Vec<SessionSummary>, root: &Path) -> Vec<SessionSummary> {
-    let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+    let root = real(root);
     sessions.retain(|session| session.workspace == root && !session.prompt.is_empty());
     sessions.sort_by_key(|session| std::cmp::Reverse((session.used_ms, session.id.clone())));
     sessions
 }
 
-fn last_here(sessions: Vec<SessionSummary>, root: &Path) -> Result<String, CliError> {
-    here(sessions, root).into_iter().next().map(|session| session.id).ok_or_else(|| {
+/// Returns the session that was used last in the folder `root`; `works_in` says where one works by now,
+/// which an older version of tenon may have moved.
+fn last_here(
+    sessions: Vec<SessionSummary>,
+    root: &Path,
+    works_in: impl Fn(&str) -> Option<PathBuf>,
+) -> Result<String, CliError> {
+    let is_here = |session: &SessionSummary| {
+        works_in(&session.id).is_none_or(|folder| folder == session.workspace)
+    };
+    here(sessions, root).into_iter().find(is_here).map(|session| session.id).ok_or_else(|| {
         CliError::usage(Text::NoSessionIn.with(&[("folder", &root.display())]))
             .with_hint(Text::HintAllSessions)
     })
+}
+
+/// Returns the folder that a session works in.
+fn works_in(sessions: &Path, id: &str) -> Option<PathBuf> {
+    read_session(sessions, id).ok().as_ref().and_then(folder_of)
+}
+
+fn folder_of(session: &Session) -> Option<PathBuf> {
+    session.worked_with().and_then(|(folders, _)| folders.first()).cloned()
+}
+
+/// Returns a folder as logs name it.
+fn real(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
 }
 
 /// Asks which session goes on.
@@ -318,9 +382,8 @@ fn choose(mut sessions: Vec<SessionSummary>, language: Language) -> Result<Strin
 }
 
 fn check_folder(session: &Session, root: &Path) -> Result<(), CliError> {
-    let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
-    match session.worked_with().and_then(|(folders, _)| folders.first()) {
-        Some(folder) if *folder != root => {
+    match folder_of(session).filter(|folder| *folder != real(root)) {
+        Some(folder) => {
             let folder = folder.display();
             Err(CliError::usage(
                 Text::SessionElsewhere.with(&[("id", &session.id), ("folder", &folder)]),
@@ -328,7 +391,7 @@ fn check_folder(session: &Session, root: &Path) -> Result<(), CliError> {
             .with_hint(format!("tenon --cwd {folder} --resume {}", session.id))
             .with_hint(Text::HintMoveSession))
         }
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -381,6 +444,12 @@ mod tests {
             here(sessions.clone(), Path::new(root)).into_iter().map(|session| session.id).collect()
         };
         assert_eq!(ids("/nowhere/b"), ["c", "b"]);
-        assert!(last_here(sessions.clone(), Path::new("/nowhere/c")).is_err());
+        let last = |moved: &str| {
+            let works_in = |id: &str| (id == moved).then(|| PathBuf::from("/nowhere/a"));
+            last_here(sessions.clone(), Path::new("/nowhere/b"), works_in).ok()
+        };
+        assert_eq!(last("none").as_deref(), Some("c"));
+        assert_eq!(last("c").as_deref(), Some("b"), "an older version moved it away");
+        assert!(last_here(sessions.clone(), Path::new("/nowhere/c"), |_| None).is_err());
     }
 }

@@ -45,7 +45,7 @@ use crate::{
     offer,
     print::say_notices,
     pull::{State, built_in as built_in_model},
-    resume::{ResumeArgs, Resumed},
+    resume::{Opened, ResumeArgs, Resumed},
     texts::Text,
     values::{ModeName, SandboxName},
 };
@@ -72,7 +72,7 @@ pub(crate) async fn ready(
     let provider = provider(config, chosen).await?;
     let settings = &config.settings;
     refuse_unknown_price(settings, &*provider)?;
-    let (log, session) = resume.open(config, resumed)?;
+    let Opened { log, session, moved } = resume.open(config, resumed)?;
     let (journal, workspace) = undo::journal(config, workspace, session.as_ref());
     let spill = config.folders.spill(session.as_ref().map_or(log.id(), Session::results_of));
     let workspace = workspace.with_spill(&spill).map_err(no_folder)?;
@@ -106,6 +106,7 @@ pub(crate) async fn ready(
     options.recall = Some(Arc::new(kept));
     options.log = Some(log);
     options.resumed = session;
+    options.news.extend(moved);
     options.journal = journal;
     Ok(options)
 }

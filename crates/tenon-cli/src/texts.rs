@@ -375,7 +375,9 @@ texts! {
     HintSessionInUse: "wait for its end, or leave it as it is with --fork", "等它结束，或用 --fork 让它保持原样";
     SessionUnreadable: "the session cannot be read", "无法读取会话";
     SessionElsewhere: "the session {id} works in {folder}", "会话 {id} 的工作文件夹是 {folder}";
-    HintMoveSession: "--cwd with this folder moves the session here", "用 --cwd 指定当前文件夹，可把会话移到这里";
+    HintCwd: "name it: --cwd {folder}", "请指明它：--cwd {folder}";
+    HintFolderGone: "this folder is not there any more; nothing of it can be put back", "该文件夹已不存在，其中的内容无法恢复";
+    HintMoveSession: "--cwd with this folder goes on here in a new session", "用 --cwd 指定当前文件夹，可在这里以新会话继续";
     NoSuchModel: "there is no model `{model}`", "没有模型 `{model}`";
     HintModelForms:
         "--model takes PROVIDER/NAME, local, or scripted:FILE; providers: {providers}",

@@ -45,7 +45,7 @@ pub use journal::{
     Change, ChangeKind, Changes, Checkpoint, CheckpointId, CheckpointInfo, CheckpointKind,
     CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Forbids, Journal, JournalError,
     JournalOptions, LeftOut, LeftOutReason, OutsideWrite, Past, PastEntry, Pruned, Replaced,
-    Rights, StaleCache, Trouble, Undone, Usage, WayBack, without_middle,
+    Rights, StaleCache, Trouble, Undone, Usage, WayBack, forget_session_of, without_middle,
 };
 pub use linux::inside::is_closed_in_proc;
 pub use linux::probe::{Kernel, Wish, confines_writes, is_closed_to_user, probe, runs_as_root};

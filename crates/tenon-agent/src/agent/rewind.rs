@@ -13,7 +13,7 @@ use crate::{
 impl Agent {
     /// Takes what the model is said to have seen of files for what is known.
     pub(crate) fn set_seen(&mut self, seen: BTreeMap<String, String>) {
-        self.dispatch.set_seen(&Restored { seen, ..Restored::default() });
+        self.dispatch.set_seen(&Restored::of_seen(seen));
     }
 
     /// Goes on as another process does with the session: with nothing but what the log has, and tools of

@@ -9,7 +9,7 @@ use std::{
 use tenon_sandbox::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal};
 
 use crate::{
-    event::{CallEvent, Record, SessionEvent},
+    event::{CallEvent, SessionEvent},
     options::AgentOptions,
     session::{LogError, Session},
     session_note::{IdleCall, SessionNote},
@@ -42,7 +42,7 @@ impl UndoneSince {
         let stays = |session: &&Session| {
             session.worked_with().is_some_and(|(folders, _)| *folders == *roots)
         };
-        let resumed = options.resumed.as_ref().filter(stays).and_then(told_until);
+        let resumed = options.resumed.as_ref().filter(stays).and_then(|it| told_until(it, &roots));
         let known = match resumed {
             Some(known) => known,
             None => journal.newest().ok()?.unwrap_or(CheckpointId::new(0)),
@@ -159,20 +159,25 @@ fn in_log(session: &Session, roots: &[PathBuf]) -> HashSet<u64> {
 
 /// Returns up to where the log of `session` has what was undone; `None` if nothing of it can have
 /// been undone.
-fn told_until(session: &Session) -> Option<CheckpointId> {
-    let told = session.records.iter().filter_map(|record| match &record.event {
-        SessionEvent::Session(SessionNote::FilesUndone { by, .. }) => Some(*by),
-        _ => None,
-    });
-    let first_change = || {
-        session.records.iter().find_map(|record| match &record.event {
-            SessionEvent::Call(CallEvent::CallChanged(changes)) => changes.checkpoint,
-            _ => None,
-        })
-    };
-    // What a call changed that no list names, was cut short or began a job is not in the log.
-    let is_call =
-        |record: &Record| matches!(record.event, SessionEvent::Call(CallEvent::CallStarted { .. }));
-    let from_first = || session.records.iter().any(is_call).then_some(0);
-    told.max().or_else(first_change).or_else(from_first).map(CheckpointId::new)
+fn told_until(session: &Session, roots: &[PathBuf]) -> Option<CheckpointId> {
+    let (mut told, mut first_change, mut from_first, mut is_here) = (None, None, None, true);
+    for record in &session.records {
+        match &record.event {
+            SessionEvent::Session(
+                SessionNote::SessionStarted { workspace, .. }
+                | SessionNote::SessionResumed { workspace, .. },
+            ) => is_here = workspace.first() == roots.first(),
+            _ if !is_here => {}
+            SessionEvent::Session(SessionNote::FilesUndone { by, .. }) => {
+                told = told.max(Some(*by));
+            }
+            SessionEvent::Call(CallEvent::CallChanged(changes)) => {
+                first_change = first_change.or(changes.checkpoint);
+            }
+            // What a call changed that no list names, was cut short or began a job is not in the log.
+            SessionEvent::Call(CallEvent::CallStarted { .. }) => from_first = Some(0),
+            _ => {}
+        }
+    }
+    told.or(first_change).or(from_first).map(CheckpointId::new)
 }

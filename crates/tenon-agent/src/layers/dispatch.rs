@@ -135,8 +135,7 @@ impl Dispatch {
 
     /// Takes what a conversation had seen of files in the place of what is known.
     pub(crate) fn set_seen(&mut self, restored: &Restored) {
-        self.workspace.restore_seen(restored.seen());
-        self.seen = SeenNews::after(&restored.seen);
+        self.seen = restored.see_in(&self.workspace);
     }
 
     fn only_reads(&self, call: &ToolCall) -> bool {

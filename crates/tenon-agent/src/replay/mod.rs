@@ -27,7 +27,7 @@ use self::{
 };
 use crate::{
     agent::Agent,
-    event::SessionEvent,
+    event::{ModelEvent, Record, SessionEvent, TurnEvent},
     input::{FrontEnd, Prompt},
     layers::{StandIn, set_checks},
     options::AgentOptions,
@@ -103,6 +103,8 @@ pub type ToolLists = Box<dyn Fn(&Abilities) -> Vec<Tools> + Send + Sync>;
 pub struct Replayed {
     /// Replies of the model that were replayed.
     pub steps: u32,
+    /// Those before them that are not replayed, because the session was in another folder then.
+    pub steps_before: u32,
     /// Calls whose results were compared.
     pub calls: u32,
     /// The first thing that was not as recorded.
@@ -156,15 +158,19 @@ pub async fn replay(
     let masked = masked(session, &mut recording, &options, how.log_is_masked);
     let inputs = mem::take(&mut recording.inputs);
     options.mode = recording.mode();
-    let (asked, run) = (&recording.checks_asked, &recording.checks_run);
-    options.verify = set_checks(&options.workspace, asked, run);
+    options.verify = set_checks(&options.workspace, &recording.checks_asked, &recording.checks_run);
     options.receipts = recording.has_receipts && how.results_of.is_none();
     let (model, abilities) = (recording.model.clone(), recording.abilities.clone());
     let lists =
         Lists { own: options.tools.clone(), lists: how.tools_for, recall: options.recall.clone() };
     let answers = how.results_of.map(|session| Recording::of(&session, false));
     let places = PlaceNames::new(how.places, how.places_above);
-    let rest = (how.until, how.changes_of);
+    let steps_before = steps_in(session.records.iter().take(session.moved_behind()));
+    if how.until.is_some_and(|until| until <= steps_before) {
+        return Ok(Replayed { steps_before, ..Replayed::default() });
+    }
+    let rest = (how.until.map(|until| until - steps_before), how.changes_of);
+    options.resumed = before_move(&masked.0, options.log.as_ref())?;
     let course = Course::new(masked, recording, answers, places, rest);
     let course = Arc::new(course);
     options.tools = lists.choose(&course, &abilities);
@@ -211,7 +217,16 @@ pub async fn replay(
     }
     sandbox.jobs().stop_all().await;
     let tier = sandbox.tier().filter(|_| runs).map(str::to_owned);
-    Ok(Replayed { sandbox: tier, ..course.outcome() })
+    Ok(outcome(&course, tier, steps_before))
+}
+
+/// Returns what came of it, steps counted from the beginning of the recording.
+fn outcome(course: &Course, sandbox: Option<String>, steps_before: u32) -> Replayed {
+    let mut replayed = Replayed { sandbox, steps_before, ..course.outcome() };
+    if let Some(divergence) = &mut replayed.divergence {
+        divergence.step += steps_before;
+    }
+    replayed
 }
 
 async fn take_turn(
@@ -296,6 +311,34 @@ impl Recording {
             () => Mode::Auto,
         }
     }
+}
+
+/// Returns how many replies of the model there are.
+fn steps_in<'a>(records: impl Iterator<Item = &'a Record>) -> u32 {
+    let is_reply = |record: &&Record| {
+        matches!(record.event, SessionEvent::Model(ModelEvent::AssistantMessage { .. }))
+    };
+    u32::try_from(records.filter(is_reply).count()).unwrap_or(u32::MAX)
+}
+
+/// Returns what `session` had done in another folder before it went on in its last one, which is not done
+/// again: the log of the replay has it from then on. `None` if there is nothing of that.
+fn before_move(session: &Session, log: Option<&SessionLog>) -> Result<Option<Session>, LogError> {
+    let (behind, Some(log)) = (session.moved_behind(), log) else { return Ok(None) };
+    if behind == 0 {
+        return Ok(None);
+    }
+    let mut line = 0;
+    for (number, record) in session.lines.iter().zip(&session.records).take(behind) {
+        // Rewinds name lines by their number, those that cannot be read counted.
+        for _ in line + 1..*number {
+            let nothing = TurnEvent::Notice { text: String::new() }.into();
+            log.append(&Record { time_ms: record.time_ms, event: nothing })?;
+        }
+        log.append(record)?;
+        line = *number;
+    }
+    log.session().map(Some)
 }
 
 /// Returns `session` as it would have been logged with what is known now, since what was not known to be

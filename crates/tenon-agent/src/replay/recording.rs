@@ -199,10 +199,14 @@ impl RecordedResult {
 }
 
 impl Recording {
-    /// Reads `session`. With `without_receipts` the model is asked for a check as if a person did.
+    /// Reads `session`, of one that went on in another folder what it did there. With `without_receipts` the
+    /// model is asked for a check as if a person did.
     pub(super) fn of(session: &Session, without_receipts: bool) -> Self {
-        let mut reader = Reader { without_receipts, ..Reader::default() };
-        for (line, record) in session.lines.iter().zip(&session.records) {
+        let behind = session.moved_behind();
+        let line = behind.checked_sub(1).and_then(|last| session.lines.get(last)).copied();
+        let mut reader =
+            Reader { without_receipts, line: line.unwrap_or_default(), ..Reader::default() };
+        for (line, record) in session.lines.iter().zip(&session.records).skip(behind) {
             if let Err(reason) = reader.take(*line, record) {
                 reader.recording.cut_short = Some(reason.to_owned());
                 break;
@@ -212,6 +216,10 @@ impl Recording {
             reader.recording.cut_short = Some("the recording ends in the middle of a turn".into());
         }
         reader.close(None);
+        if behind > 0 && reader.recording.inputs.first() == Some(&Input::Resume) {
+            // It begins with that.
+            reader.recording.inputs.remove(0);
+        }
         reader.recording
     }
 

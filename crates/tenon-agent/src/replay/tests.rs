@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 use super::{Diverged, ReplayOptions, Replayed, replay};
 use crate::{
     AgentOptions, Answer, Delivery, FrontEnd, Live, PromptQueue, Question, Sandbox, Session,
-    SessionLog, TurnLimits, Update,
+    SessionLog, SessionNote, TurnLimits, Update,
     agent::Agent,
-    event::{CallEvent, SessionEvent},
+    event::{CallEvent, ModelEvent, Record, SessionEvent},
     read_session,
     tools::{CoreToolOptions, core_tools},
 };
@@ -183,7 +183,7 @@ async fn a_time_limit_is_answered_as_it_was() {
         agent.prompt("go", &CancellationToken::new()).await.unwrap();
         drop(agent);
         let session = read_session(folder.path(), &id).unwrap();
-        let is_told = |record: &crate::event::Record| matches!(&record.event, SessionEvent::Call(CallEvent::ToolResult { content, .. }) if content.starts_with(told));
+        let is_told = |record: &Record| matches!(&record.event, SessionEvent::Call(CallEvent::ToolResult { content, .. }) if content.starts_with(told));
         assert!(session.records.iter().any(is_told), "{told}: {:?}", session.records);
         let tools_for: super::ToolLists = Box::new(move |_| vec![with_jobs()]);
         let how = ReplayOptions { tools_for: Some(tools_for), ..ReplayOptions::default() };
@@ -440,7 +440,17 @@ async fn what_a_cancelled_call_had_changed_is_no_difference_of_the_agent() {
 /// The session of which a process wrote `log` before it was killed, as another goes on with it.
 async fn gone_on(log: &str) -> Session {
     let (folder, work) = (tempfile::tempdir().unwrap(), workspace());
-    std::fs::write(folder.path().join("killed.jsonl"), log).unwrap();
+    // In another folder it would be another session.
+    let lines = log.lines().map(|line| {
+        let mut record: Record = serde_json::from_str(line).unwrap();
+        if let SessionEvent::Session(SessionNote::SessionStarted { workspace, .. }) =
+            &mut record.event
+        {
+            *workspace = vec![work.path().canonicalize().unwrap()];
+        }
+        serde_json::to_string(&record).unwrap() + "\n"
+    });
+    std::fs::write(folder.path().join("killed.jsonl"), lines.collect::<String>()).unwrap();
     let (log, session) = SessionLog::open(folder.path(), "killed").unwrap();
     let mut options = options(work.path(), json!([{"text": "On."}]));
     (options.log, options.resumed) = (Some(log), Some(session));
@@ -463,10 +473,7 @@ async fn a_session_whose_program_was_killed_at_any_event_is_replayed_to_its_end(
         let found = replayed(&killed, ReplayOptions::default()).await;
         assert_eq!((found.divergence, found.ended_early), (None, None), "after {count} lines");
         let answers = killed.records.iter().filter(|record| {
-            matches!(
-                record.event,
-                SessionEvent::Model(crate::event::ModelEvent::AssistantMessage { .. })
-            )
+            matches!(record.event, SessionEvent::Model(ModelEvent::AssistantMessage { .. }))
         });
         assert_eq!(found.steps as usize, answers.count(), "after {count} lines");
         cut += usize::from(!found.not_run.is_empty());
@@ -477,14 +484,11 @@ async fn a_session_whose_program_was_killed_at_any_event_is_replayed_to_its_end(
 #[tokio::test]
 async fn a_turn_that_was_killed_and_left_runs_none_of_what_it_was_at() {
     let session = recorded(&["go"], calls(), None).await;
-    let is_bash = |record: &&crate::event::Record| matches!(&record.event, SessionEvent::Call(CallEvent::CallStarted { call, .. }) if call.name == "bash");
+    let is_bash = |record: &&Record| matches!(&record.event, SessionEvent::Call(CallEvent::CallStarted { call, .. }) if call.name == "bash");
     let at = session.records.iter().position(|record| is_bash(&record)).unwrap();
-    let line = |record: &crate::event::Record| serde_json::to_string(record).unwrap() + "\n";
+    let line = |record: &Record| serde_json::to_string(record).unwrap() + "\n";
     let mut log: String = session.records.iter().take(at + 1).map(line).collect();
-    log.push_str(&line(&crate::event::Record {
-        time_ms: 1,
-        event: session.rewind(1).unwrap().into(),
-    }));
+    log.push_str(&line(&Record { time_ms: 1, event: session.rewind(1).unwrap().into() }));
     let found = replayed(&gone_on(&log).await, ReplayOptions::default()).await;
     assert_eq!((found.divergence, found.ended_early), (None, None));
     assert_eq!((found.steps, found.not_run.len()), (4, 1));

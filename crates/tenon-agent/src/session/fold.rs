@@ -6,12 +6,19 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
+    path::PathBuf,
     sync::Arc,
 };
 
 use tenon_model::{ContentBlock, Conversation, Image, Message, Role, ToolCall, ToolResult, Usage};
+use tenon_sandbox::Workspace;
 
-use super::{log_error::LogError, read::Session, recorder::Recorder, seen};
+use super::{
+    log_error::LogError,
+    read::Session,
+    recorder::Recorder,
+    seen::{self, SeenNews},
+};
 use crate::{
     event::{
         CallChanges, CallEvent, Compaction, ContextEvent, ModelEvent, Record, SessionEvent,
@@ -41,7 +48,9 @@ const IMAGE_LEFT_OUT: &str = "(an image was here, which this model cannot see)";
 pub(crate) struct Restored {
     pub conversation: Conversation,
     /// What the model has seen of files.
-    pub seen: BTreeMap<String, String>,
+    seen: BTreeMap<String, String>,
+    /// The folder in which it saw them; empty where nobody knows.
+    folder: PathBuf,
     /// Results of calls that were cut short; to be logged before the session goes on.
     pub cut_short: Vec<CallEvent>,
     /// Whether the last turn has no end.
@@ -67,6 +76,8 @@ pub(crate) struct Fold {
     notes: Vec<String>,
     model: Arc<str>,
     seen: BTreeMap<String, String>,
+    /// The first folder that the session works in by now.
+    folder: PathBuf,
     is_turn_open: bool,
     is_shortened: bool,
     /// What calls had changed that were cut short, in a line each.
@@ -112,6 +123,7 @@ impl Restored {
             counted: counted.map(|(sent, usage, _)| (sent, usage)),
             counted_before: fold.counted_before,
             seen: fold.seen,
+            folder: fold.folder,
             cut_short,
             is_turn_open: fold.is_turn_open,
             is_shortened: fold.is_shortened,
@@ -151,9 +163,21 @@ impl Restored {
         notices.into_iter().try_for_each(|text| recorder.record(TurnEvent::Notice { text }))
     }
 
-    /// Returns what `workspace` takes back as seen.
-    pub(crate) fn seen(&self) -> Vec<tenon_sandbox::Seen> {
-        seen::restored(&self.seen)
+    /// Returns what was restored of what the model has seen alone.
+    pub(crate) fn of_seen(seen: BTreeMap<String, String>) -> Self {
+        Self { seen, ..Self::default() }
+    }
+
+    /// Whether the conversation was about `workspace`, as far as anybody knows.
+    pub(crate) fn is_of(&self, workspace: &Workspace) -> bool {
+        self.folder.as_os_str().is_empty() || self.folder == *workspace.root()
+    }
+
+    /// Has `workspace` take back what is seen in it, and returns that: nothing of another folder.
+    pub(crate) fn see_in(&self, workspace: &Workspace) -> SeenNews {
+        let seen = if self.is_of(workspace) { self.seen.clone() } else { BTreeMap::new() };
+        workspace.restore_seen(seen::restored(&seen));
+        SeenNews::after(seen)
     }
 }
 
@@ -191,10 +215,15 @@ impl Fold {
                 }
             }
             SessionEvent::Session(
-                SessionNote::SessionStarted { model, .. }
-                | SessionNote::SessionResumed { model, .. },
+                SessionNote::SessionStarted { model, workspace, .. }
+                | SessionNote::SessionResumed { model, workspace, .. },
             ) => {
                 self.model = model.as_str().into();
+                if let Some(folder) = workspace.first().filter(|folder| **folder != self.folder) {
+                    // By the same names there are other files.
+                    self.seen.clear();
+                    self.folder.clone_from(folder);
+                }
                 // Whoever resumed it was told.
                 self.is_turn_open = false;
             }

@@ -210,6 +210,12 @@ fn summary(id: &str, path: &Path) -> io::Result<Option<SessionSummary>> {
                 found.prompt = NEWER.to_owned();
                 return Ok(summary);
             }
+            SessionEvent::Session(SessionNote::SessionStarted { moved_to, model, .. })
+                if found.model.is_empty() && !moved_to.is_empty() =>
+            {
+                found.workspace = moved_to.into_iter().next().unwrap_or_default();
+                found.model = model;
+            }
             SessionEvent::Session(
                 SessionNote::SessionStarted { workspace, model, .. }
                 | SessionNote::SessionResumed { workspace, model, .. },

@@ -160,10 +160,35 @@ impl SessionLog {
     /// # Errors
     /// As [`SessionLog::open`], but for that another process may be at work on the old session.
     pub fn fork(folder: &Path, id: &str) -> Result<(Self, Session), LogError> {
+        Self::fork_to(folder, id, &[])
+    }
+
+    /// Does the same for a session that works in the folders `moved_to`, the root first; where the other
+    /// works if there are none.
+    ///
+    /// ```
+    /// use tenon_agent::SessionLog;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let log = r#"{"time_ms":1,"type":"session_started","version":1,"session":"one",
+    ///     "workspace":["/work"],"model":"m","tenon":"0.1.0"}"#;
+    /// std::fs::write(folder.path().join("one.jsonl"), log.replace('\n', "") + "\n")?;
+    /// let (_log, session) = SessionLog::fork_to(folder.path(), "one", &["/other".into()])?;
+    /// assert_eq!(session.own_folders(), ["/other"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`SessionLog::fork`].
+    pub fn fork_to(
+        folder: &Path,
+        id: &str,
+        moved_to: &[PathBuf],
+    ) -> Result<(Self, Session), LogError> {
         let old = read(folder, id)?;
         let old_path = path_of(folder, id)?;
         let log = Self::create(folder)?;
-        let filled = log.fill_from(&old, &old_path);
+        let filled = log.fill_from(&old, &old_path, moved_to);
         filled.inspect_err(|_| {
             // Half a fork is none; what cannot be removed says nothing wrong.
             let _ = std::fs::remove_file(&log.path);
@@ -175,7 +200,12 @@ impl SessionLog {
 
     /// Copies the lines of another log behind a first line of its own, so that each keeps its
     /// number.
-    fn fill_from(&self, old: &Session, old_path: &Path) -> Result<(), LogError> {
+    fn fill_from(
+        &self,
+        old: &Session,
+        old_path: &Path,
+        moved_to: &[PathBuf],
+    ) -> Result<(), LogError> {
         let failed = |source| LogError::new(old_path, source);
         let mut source = File::open(old_path).map_err(failed)?;
         let (_, whole_bytes) = read_lines(&old.id, &source).map_err(failed)?;
@@ -183,7 +213,7 @@ impl SessionLog {
         let mut lines = io::BufReader::new(source.take(whole_bytes));
         io::BufRead::skip_until(&mut lines, b'\n').map_err(failed)?;
         self.images.take_from(&KeptImages::beside(old_path)).map_err(failed)?;
-        self.append(&old.fork_note(&self.id))?;
+        self.append(&old.fork_note(&self.id, moved_to))?;
         let failed = |source| LogError::beginning(&self.path, source);
         let copied = io::copy(&mut lines, &mut &*self.file).map_err(failed)?;
         self.lock_written().bytes += copied;

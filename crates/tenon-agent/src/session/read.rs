@@ -102,6 +102,7 @@ impl Session {
     /// ```
     pub fn worked_with(&self) -> Option<(&[PathBuf], &str)> {
         let mut changed_to: Option<&str> = None;
+        let (own, moved_to) = (self.own_id(), self.moved_to());
         for record in self.records.iter().rev() {
             match &record.event {
                 SessionEvent::Session(SessionNote::ModelChanged { model, .. }) => {
@@ -109,15 +110,123 @@ impl Session {
                 }
                 // A fork that was never gone on with does not know its model yet.
                 SessionEvent::Session(
-                    SessionNote::SessionStarted { workspace, model, .. }
-                    | SessionNote::SessionResumed { workspace, model, .. },
+                    note @ (SessionNote::SessionStarted { workspace, model, .. }
+                    | SessionNote::SessionResumed { workspace, model, .. }),
                 ) if !workspace.is_empty() && !model.is_empty() => {
-                    return Some((workspace, changed_to.unwrap_or(model)));
+                    let is_own = moved_to.is_empty()
+                        || matches!(note, SessionNote::SessionResumed { session, .. } if session == own);
+                    let folders = if is_own { workspace } else { moved_to };
+                    return Some((folders, changed_to.unwrap_or(model)));
                 }
                 _ => {}
             }
         }
         None
+    }
+
+    /// Returns the first folder of each run of the session itself, each once, the one that it worked in
+    /// last at the end. A session works in one folder; those of older versions of tenon could be moved.
+    ///
+    /// ```
+    /// use tenon_agent::read_session;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let log = r#"{"time_ms":1,"type":"session_resumed","version":1,"workspace":["/work"],"model":"m","tenon":"0"}
+    /// {"time_ms":2,"type":"session_resumed","version":1,"workspace":["/moved"],"model":"m","tenon":"0"}
+    /// "#;
+    /// std::fs::write(folder.path().join("one.jsonl"), log)?;
+    /// let session = read_session(folder.path(), "one")?;
+    /// assert_eq!(session.own_folders(), ["/work", "/moved"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn own_folders(&self) -> Vec<&Path> {
+        let (own, is_fork) = (self.own_id(), self.forked_from().is_some());
+        let is_own = |event: &SessionEvent| match event {
+            SessionEvent::Session(SessionNote::SessionStarted { .. }) => !is_fork,
+            SessionEvent::Session(SessionNote::SessionResumed { session, .. }) => {
+                session == own || !is_fork && session.is_empty()
+            }
+            _ => false,
+        };
+        let last = self.worked_with().and_then(|(folders, _)| folders.first());
+        let own = self.records.iter().filter(|record| is_own(&record.event));
+        let mut folders: Vec<&Path> = Vec::new();
+        for folder in own.filter_map(|record| folder_of(&record.event)) {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        if let Some(last) = last {
+            folders.retain(|folder| folder != last);
+            folders.push(last);
+        }
+        folders
+    }
+
+    /// Returns behind how many records the session went on in the folder that it worked in last; none if it
+    /// worked in no other.
+    ///
+    /// ```
+    /// use tenon_agent::{SessionLog, read_session};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let log = r#"{"time_ms":1,"type":"session_started","version":1,"session":"one","workspace":["/work"],"model":"m","tenon":"0"}
+    /// {"time_ms":2,"type":"notice","text":"Hi."}
+    /// {"time_ms":3,"type":"session_resumed","version":1,"workspace":["/moved"],"model":"m","tenon":"0"}
+    /// "#;
+    /// std::fs::write(folder.path().join("one.jsonl"), log)?;
+    /// assert_eq!(read_session(folder.path(), "one")?.moved_behind(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn moved_behind(&self) -> usize {
+        let last = self.worked_with().and_then(|(folders, _)| folders.first());
+        let Some(last) = last else { return 0 };
+        let other = self
+            .records
+            .iter()
+            .rposition(|record| folder_of(&record.event).is_some_and(|folder| folder != last));
+        let Some(other) = other else { return 0 };
+        let behind = self.records.iter().skip(other + 1);
+        let here = behind.take_while(|record| folder_of(&record.event).is_none()).count();
+        other + 1 + here
+    }
+
+    /// Returns the session with nothing but what it did since it went on in the folder that it worked in last.
+    ///
+    /// ```
+    /// use tenon_agent::{SessionLog, read_session};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let log = r#"{"time_ms":1,"type":"session_started","version":1,"session":"one","workspace":["/work"],"model":"m","tenon":"0"}
+    /// {"time_ms":3,"type":"session_resumed","version":1,"workspace":["/moved"],"model":"m","tenon":"0"}
+    /// "#;
+    /// std::fs::write(folder.path().join("one.jsonl"), log)?;
+    /// assert_eq!(read_session(folder.path(), "one")?.since_move().records.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn since_move(&self) -> Self {
+        let behind = self.moved_behind();
+        let mut since = self.clone();
+        since.records.drain(..behind);
+        since.lines.drain(..behind.min(since.lines.len()));
+        since
+    }
+
+    /// The session's id as its log has it: the file may be called otherwise.
+    fn own_id(&self) -> &str {
+        match self.records.first().map(|record| &record.event) {
+            Some(SessionEvent::Session(SessionNote::SessionStarted { session, .. })) => session,
+            _ => &self.id,
+        }
+    }
+
+    /// The folders that it left the session for that it left; empty if it works where that did.
+    fn moved_to(&self) -> &[PathBuf] {
+        match self.records.first().map(|record| &record.event) {
+            Some(SessionEvent::Session(SessionNote::SessionStarted { moved_to, .. })) => moved_to,
+            _ => &[],
+        }
     }
 
     /// Returns the folders that runs of the session worked in whose first one was `root`.
@@ -172,16 +281,21 @@ impl Session {
         }
     }
 
-    /// Returns the first line of session `id` that leaves this one.
-    pub(super) fn fork_note(&self, id: &str) -> Record {
-        let (workspace, model) = self.worked_with().unwrap_or_default();
-        // What follows the first line was said to the model that this one named.
-        let (model, abilities) = match self.records.first().map(|record| &record.event) {
+    /// Returns the first line of session `id` that leaves this one, for `moved_to` if that are any folders.
+    pub(super) fn fork_note(&self, id: &str, moved_to: &[PathBuf]) -> Record {
+        let (last, model) = self.worked_with().unwrap_or_default();
+        // What follows the first line was done where that one says, and said to the model that it named.
+        let (workspace, model, abilities) = match self.records.first().map(|record| &record.event) {
             Some(SessionEvent::Session(SessionNote::SessionStarted {
-                model, abilities, ..
-            })) => (model.as_str(), abilities.clone()),
-            _ => (model, None),
+                workspace,
+                model,
+                abilities,
+                ..
+            })) => (workspace.as_slice(), model.as_str(), abilities.clone()),
+            _ => (last, model, None),
         };
+        let works_in = if moved_to.is_empty() { last } else { moved_to };
+        let moved_to = if works_in.first() == workspace.first() { &[] } else { works_in };
         let event = SessionNote::SessionStarted {
             version: LOG_VERSION,
             session: id.to_owned(),
@@ -192,6 +306,7 @@ impl Session {
             abilities,
             forked_from: Some(self.id.clone()),
             results_of: Some(self.results_of().to_owned()),
+            moved_to: moved_to.to_vec(),
         };
         Record { time_ms: now_ms(), event: event.into() }
     }
@@ -228,6 +343,18 @@ impl Session {
             (None, _) => {}
         }
     }
+}
+
+/// Returns the first folder of a run that begins with `event`.
+pub(super) fn folder_of(event: &SessionEvent) -> Option<&Path> {
+    let SessionEvent::Session(
+        SessionNote::SessionStarted { workspace, .. }
+        | SessionNote::SessionResumed { workspace, .. },
+    ) = event
+    else {
+        return None;
+    };
+    workspace.first().map(PathBuf::as_path)
 }
 
 /// Reads the log of session `id` in `folder`.

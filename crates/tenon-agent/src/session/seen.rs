@@ -18,8 +18,8 @@ pub(crate) struct SeenNews {
 
 impl SeenNews {
     /// Returns what an earlier process logged.
-    pub(crate) fn after(seen: &BTreeMap<String, String>) -> Self {
-        Self { logged: Mutex::new(seen.clone()) }
+    pub(super) fn after(seen: BTreeMap<String, String>) -> Self {
+        Self { logged: Mutex::new(seen) }
     }
 
     /// Returns the event that says what `workspace` knows and the log does not. `length` returns that

@@ -117,6 +117,7 @@ impl Replay {
             _ = tokio::signal::ctrl_c() => return Ok(ExitStatus::Interrupted),
         };
         files.notes.extend(other_walls(&session, replayed.sandbox.as_deref()));
+        files.notes.extend(elsewhere(replayed.steps_before));
         self.report(&session, &replayed, &files.notes, &config.look())?;
         // Of what was not replayed nobody can say that nothing differs.
         let is_same = replayed.divergence.is_none() && replayed.ended_early.is_none();
@@ -165,7 +166,8 @@ impl Replay {
             notices.push(Text::NotRun.with(&[("calls", &replayed.not_run.join(", "))]));
         }
         if let Some(reason) = &replayed.ended_early {
-            let (step, reason) = (replayed.steps, translated(reason, language));
+            let step = replayed.steps_before + replayed.steps;
+            let reason = translated(reason, language);
             notices.push(Text::EndsBehind.with(&[("step", &step), ("reason", &reason)]));
         }
         say_notices(&notices, language);
@@ -206,6 +208,16 @@ fn said(divergence: &Divergence, language: Language) -> String {
     text.say(language, &[("call", &call)])
 }
 
+/// Says that the first steps are not replayed, if they were made in another folder; in English, as a report in
+/// JSON has it.
+fn elsewhere(steps: u32) -> Option<String> {
+    match steps {
+        0 => None,
+        1 => Some("step 1 was made in another folder and is not run again".to_owned()),
+        n => Some(format!("steps 1 to {n} were made in another folder and are not run again")),
+    }
+}
+
 /// Says in which walls commands ran when `session` was recorded, if those of the replay are others; in
 /// English, as a report in JSON has it.
 fn other_walls(session: &Session, here: Option<&str>) -> Option<String> {
@@ -231,7 +243,7 @@ fn other_walls(session: &Session, here: Option<&str>) -> Option<String> {
 
 /// Returns a session in which a model was asked: of another, nothing could differ.
 fn with_requests(session: Session) -> Result<Session, CliError> {
-    match session.records.iter().any(is_request) {
+    match session.since_move().records.iter().any(is_request) {
         true => Ok(session),
         false => Err(CliError::failed(Text::NothingToReplay)),
     }

@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    path::PathBuf,
+    path::Path,
 };
 
 use tenon_agent::{CallChanges, CallEvent, ModelEvent, Record, SessionEvent, SessionNote};
@@ -22,7 +22,7 @@ pub(super) struct Steps {
     /// The newest checkpoint that the log had before each step, from the first on, and after the last.
     before_steps: Vec<u64>,
     before_calls: HashMap<String, u64>,
-    /// The calls that changed something, by checkpoint: of the session itself, where it works now.
+    /// The calls that changed something, by checkpoint: of the session itself.
     told: BTreeMap<u64, Gone>,
 }
 
@@ -33,7 +33,8 @@ struct Reading {
     newest: u64,
     /// What was undone since the last step is not of it.
     after_step: u64,
-    root: Option<PathBuf>,
+    /// Whether the session works in the folder whose checkpoints are meant: in others they are counted anew.
+    is_here: bool,
     /// What is older is of the session that a fork left.
     own_from_ms: u64,
     /// When calls began, and their labels.
@@ -41,16 +42,19 @@ struct Reading {
 }
 
 impl Steps {
-    pub(super) fn read(records: &[Record]) -> Self {
-        let (mut steps, mut reading) = (Self::default(), Reading::default());
+    /// Reads what a log says of the folder `root`.
+    pub(super) fn read(records: &[Record], root: &Path) -> Self {
+        // What is lost at the beginning said where that was.
+        let reading = Reading { is_here: true, ..Reading::default() };
+        let (mut steps, mut reading) = (Self::default(), reading);
         for record in records {
-            steps.take_in(record, &mut reading);
+            steps.take_in(record, root, &mut reading);
         }
         steps.before_steps.push(reading.after_step);
         steps
     }
 
-    fn take_in(&mut self, record: &Record, reading: &mut Reading) {
+    fn take_in(&mut self, record: &Record, root: &Path, reading: &mut Reading) {
         match &record.event {
             SessionEvent::Model(ModelEvent::AssistantMessage { .. }) => {
                 reading.step += 1;
@@ -66,7 +70,7 @@ impl Steps {
                 known.and_modify(|begun| *begun = None).or_insert(Some(begun));
                 self.before_calls.insert(call.id.clone(), reading.newest);
             }
-            SessionEvent::Call(CallEvent::CallChanged(changes)) => {
+            SessionEvent::Call(CallEvent::CallChanged(changes)) if reading.is_here => {
                 let ran = self.of_calls.get(&changes.call_id).copied().unwrap_or(reading.step);
                 if let Some(checkpoint) = changes.checkpoint {
                     self.of_checkpoints.entry(checkpoint).or_insert(ran);
@@ -78,22 +82,17 @@ impl Steps {
                     }
                 }
             }
-            SessionEvent::Session(SessionNote::FilesUndone { by, .. }) => {
+            SessionEvent::Session(SessionNote::FilesUndone { by, .. }) if reading.is_here => {
                 reading.newest = reading.newest.max(*by);
             }
             SessionEvent::Session(SessionNote::SessionStarted {
                 workspace, forked_from, ..
             }) => {
-                reading.root = workspace.first().cloned();
+                reading.is_here = workspace.first().is_some_and(|first| first == root);
                 reading.own_from_ms = forked_from.as_ref().map_or(0, |_| record.time_ms);
             }
             SessionEvent::Session(SessionNote::SessionResumed { workspace, .. }) => {
-                let root = workspace.first().cloned();
-                // In another folder checkpoints are counted anew.
-                if reading.root != root {
-                    self.told.clear();
-                }
-                reading.root = root;
+                reading.is_here = workspace.first().is_some_and(|first| first == root);
             }
             _ => {}
         }

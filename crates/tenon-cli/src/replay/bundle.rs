@@ -448,7 +448,7 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
         roots.push(Root { recorded, copy });
     }
     let made = match about.has_changes {
-        true => Made::of(&session).with(stored, scratch.path()),
+        true => Made::of(&session.since_move()).with(stored, scratch.path()),
         false => Made::default(),
     };
     let (notes, log_is_masked) = (Vec::new(), about.log_is_masked);

@@ -51,6 +51,7 @@ impl Rebuilt {
     /// Copies the workspace of `session` and takes back, in the copy, what was changed since the
     /// session began.
     pub(crate) fn of(session: &Session, config: &Config) -> Result<Self, CliError> {
+        let session = &session.since_move();
         let (folders, gone) = recorded_roots(session);
         if folders.is_empty() {
             return Err(CliError::failed(Text::NoFolderRecorded));
@@ -91,7 +92,9 @@ impl Rebuilt {
     pub(crate) fn nothing(session: &Session, config: &Config) -> Result<Self, CliError> {
         let scratch = Scratch::new(config)?;
         let mut roots = Vec::new();
-        for (number, recorded) in recorded_roots(session).0.into_iter().enumerate().take(1) {
+        for (number, recorded) in
+            recorded_roots(&session.since_move()).0.into_iter().enumerate().take(1)
+        {
             let copy = scratch.root(number);
             copy::make_folder(&copy)?;
             roots.push(Root { recorded, copy });

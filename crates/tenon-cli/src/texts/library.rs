@@ -407,10 +407,13 @@ texts! {
     "{path} is not a PNG, JPEG, GIF or WebP image", "{path} 不是 PNG、JPEG、GIF 或 WebP 图片";
     "{path} is too large to send: {n} bytes; an image may have {bytes_max} bytes at most", "{path} 太大，无法发送：{n} 字节；图片最多 {bytes_max} 字节";
     "{path} is too large to send: {width} x {height} pixels; an image may have {pixels_max} on each side at most", "{path} 太大，无法发送：{width} x {height} 像素；图片每边最多 {pixels_max} 像素";
-    // A session that is replayed or packed.
+    // A session that goes on in another folder, and one that is replayed or packed.
+    "session {id} works in {left}; this is a new session, {new}, in {folder}: what was said of paths and files before is of the other folder", "会话 {id} 的工作文件夹是 {left}；这是在 {folder} 中的新会话 {new}：此前提到的路径和文件属于另一文件夹";
     "1 event is left out: damaged, or of another version of tenon", "省略了 1 个事件：已损坏，或来自其他版本的 tenon";
     "{n} events are left out: damaged, or of another version of tenon", "省略了 {n} 个事件：已损坏，或来自其他版本的 tenon";
     "the files are as they are now, for there is no undo: {error}", "文件保持现状，因为无法撤销：{error}";
+    "step 1 was made in another folder and is not run again", "第 1 步是在另一文件夹中进行的，不再重新运行";
+    "steps 1 to {n} were made in another folder and are not run again", "第 1 至 {n} 步是在另一文件夹中进行的，不再重新运行";
     "there is no folder", "没有文件夹";
     "{path} was not copied: {error}", "没有复制 {path}：{error}";
     "{path} was left out (a cache)", "省略了 {path}（缓存）";

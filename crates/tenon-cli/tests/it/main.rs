@@ -54,6 +54,7 @@ mod replay_random;
 mod replay_sessions;
 mod requests;
 mod resume;
+mod session_folders;
 mod sessions;
 mod terminal;
 mod tidy;

@@ -89,7 +89,7 @@ pub(crate) use self::left_behind::LeftBehind;
 pub use self::named::without_middle;
 pub(crate) use self::node::{Moment, attributes_of, kernel_path};
 pub use self::past::{Past, PastEntry};
-pub use self::prune::{Pruned, Usage};
+pub use self::prune::{Pruned, Usage, forget_session_of};
 pub use self::stale::StaleCache;
 pub(crate) use self::touched::{AllTouched, Before, Came, Kept, ReadLimits, Touched};
 pub use self::trouble::Trouble;

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::kept_since::SHARE;
 use super::store::{COPIES, ENDS, Store, kept_name, name_of};
-use super::{CheckpointId, CheckpointInfo, CheckpointState, Journal, JournalError};
+use super::{CheckpointId, CheckpointInfo, CheckpointState, Journal, JournalError, JournalOptions};
 
 /// What the checkpoints of a workspace take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,6 +189,26 @@ impl Store {
         });
         kept + own
     }
+}
+
+/// Takes away what is kept of one session of the workspace whose first folder was `root`, which need not be
+/// there any more.
+///
+/// # Errors
+/// [`JournalError::Io`] when something cannot be removed.
+pub fn forget_session_of(
+    root: &Path,
+    options: &JournalOptions,
+    session: &str,
+) -> Result<Pruned, JournalError> {
+    let mut pruned = Pruned::default();
+    for store in Store::of_gone(root, options).map_err(failed)? {
+        let of_place = Journal::of(Arc::new(store)).forget_session(session)?;
+        pruned.checkpoints += of_place.checkpoints;
+        pruned.bytes += of_place.bytes;
+        pruned.sessions.extend(of_place.sessions);
+    }
+    Ok(pruned)
 }
 
 fn failed(errno: Errno) -> JournalError {

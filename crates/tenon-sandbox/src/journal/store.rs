@@ -8,6 +8,7 @@
 #![expect(clippy::disallowed_methods, reason = "the journal's own folder, which no tool can name")]
 
 mod further;
+mod gone;
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -130,17 +131,7 @@ pub(super) fn let_go(log: impl AsFd) {
 
 impl Store {
     pub(crate) fn open(roots: &[PathBuf], options: JournalOptions) -> Result<Self, JournalError> {
-        let mut store = Self {
-            roots: Vec::new(),
-            bases: Vec::new(),
-            options,
-            is_inside: false,
-            is_unwatchable: AtomicBool::new(false),
-            newest: Mutex::default(),
-            running: Running::default(),
-            ways: Ways::default(),
-            kept: KeptSince::default(),
-        };
+        let mut store = Self::empty(options);
         let key: String = match roots.first() {
             Some(first) => key_of(first),
             None => return Err(JournalError::NoStore { path: PathBuf::new(), code: libc::ENOENT }),
@@ -153,6 +144,21 @@ impl Store {
         }
         store.find_inside();
         Ok(store)
+    }
+
+    /// Returns a store without any folder.
+    fn empty(options: JournalOptions) -> Self {
+        Self {
+            roots: Vec::new(),
+            bases: Vec::new(),
+            options,
+            is_inside: false,
+            is_unwatchable: AtomicBool::new(false),
+            newest: Mutex::default(),
+            running: Running::default(),
+            ways: Ways::default(),
+            kept: KeptSince::default(),
+        }
     }
 
     fn add_root(&mut self, path: &Path, roots: &[PathBuf], key: &str) -> Result<(), Errno> {

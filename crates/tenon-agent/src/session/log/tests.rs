@@ -21,6 +21,7 @@ fn started(id: &str) -> Record {
         abilities: None,
         forked_from: None,
         results_of: None,
+        moved_to: Vec::new(),
     };
     Record { time_ms: 1, event: event.into() }
 }

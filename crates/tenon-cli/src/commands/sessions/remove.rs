@@ -6,14 +6,13 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use tenon_agent::{Removable, removable_sessions, remove_session};
+use tenon_agent::{Removable, read_session, removable_sessions, remove_session};
 
 use super::{listed, print_json};
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
-    masked,
-    past::Past,
+    masked, past,
     print::{print, say_notices},
     resume::unreadable,
     texts::{Language, Text},
@@ -153,19 +152,20 @@ fn remove_all(config: &Config, going: &[Removable]) -> Result<ExitStatus, CliErr
     let mut status = ExitStatus::Finished;
     for session in going {
         // What it changed cannot be undone any more once nobody knows of it.
-        let mut past = Past::open(config, Some(&session.summary.id)).ok();
-        let mut forgotten = Ok(());
-        let forget = || forgotten = past.take().map_or(Ok(()), |past| past.forget());
-        let removed = remove_session(&folder, &results, &session.summary.id, forget);
+        let id = &session.summary.id;
+        let read = read_session(&folder, id).unwrap_or_default();
+        let mut forgotten = None;
+        let forget = || forgotten = Some(past::forget(config, id, &read));
+        let removed = remove_session(&folder, &results, id, forget);
         // Where it is not there any more another tenon removed it meanwhile.
         if let Err(error) = removed.or_else(|it| if it.is_missing() { Ok(()) } else { Err(it) }) {
-            let said = Text::SessionNotRemoved.with(&[("id", &session.summary.id)]);
+            let said = Text::SessionNotRemoved.with(&[("id", id)]);
             CliError::failed(said).with_source(error).report(config.look().language);
             status = ExitStatus::Failed;
-        } else if let Some(past) = past {
-            past.forget()?;
+        } else if forgotten.is_none() {
+            past::forget(config, id, &read)?;
         }
-        forgotten?;
+        forgotten.unwrap_or(Ok(()))?;
     }
     Ok(status)
 }

@@ -1,16 +1,12 @@
 //! A store with further roots open than those of this run: a log may count from others.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::io::Errno;
 
 use super::{Base, Root, Store, hash_of_path};
-use crate::journal::kept_since::KeptSince;
 use crate::journal::record::Place;
-use crate::journal::running::Running;
-use crate::journal::ways::Ways;
 
 /// A root that a checkpoint counts from, and all of that checkpoint, on which it depends where its things are
 /// kept.
@@ -27,13 +23,8 @@ impl Store {
         let mut store = Self {
             roots: self.roots.iter().map(Root::same).collect::<Result<_, _>>()?,
             bases: self.bases.iter().map(Base::same).collect::<Result<_, _>>()?,
-            options: self.options.clone(),
-            is_inside: false,
             is_unwatchable: AtomicBool::new(self.is_unwatchable.load(Ordering::Relaxed)),
-            newest: Mutex::default(),
-            running: Running::default(),
-            ways: Ways::default(),
-            kept: KeptSince::default(),
+            ..Self::empty(self.options.clone())
         };
         for Further { root, beside } in further {
             // What was changed in it is not undone, and what only concerns the others is.
