@@ -451,8 +451,8 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
         true => Made::of(&session.since_move()).with(stored, scratch.path()),
         false => Made::default(),
     };
-    let (notes, log_is_masked) = (Vec::new(), about.log_is_masked);
-    Ok((session, Rebuilt { scratch, roots, notes, made, log_is_masked }))
+    let (notes, left_out, log_is_masked) = (Vec::new(), Vec::new(), about.log_is_masked);
+    Ok((session, Rebuilt { scratch, roots, notes, made, left_out, log_is_masked }))
 }
 
 /// Reads on behind the archive to the end of the file, where the checksum of all of it is.

@@ -1,6 +1,6 @@
 //! Copies folders: files with all their names, links, pipes, permissions and times, also what their owner
 //! closed for himself. Links are copied, never followed; sockets and devices are left out, and so are folders
-//! that can be made again (CACHEDIR.TAG).
+//! that can be made again (CACHEDIR.TAG), and what no command may read of a home folder.
 
 #![expect(clippy::disallowed_methods, reason = "copies the workspace into a folder of tenon's own")]
 
@@ -15,14 +15,14 @@ use std::{
 };
 
 use rustix::fs::CWD;
-use tenon_sandbox::Source;
+use tenon_sandbox::{Source, secrets_of_home};
 
 use super::{
     attributes,
     names::{Names, id_of},
     times::set_modified,
 };
-use crate::{error::CliError, texts::Text};
+use crate::{config::Folders, error::CliError, texts::Text};
 
 /// What a workspace may have to be copied: a repository with its history, not a disk.
 pub(super) const BYTES_MAX: u64 = 4 << 30;
@@ -34,8 +34,10 @@ const CACHE_TAG: (&str, &[u8]) = ("CACHEDIR.TAG", b"Signature: 8a477f597d28d1727
 
 /// Copies trees within one limit.
 pub(super) struct Copying {
-    /// Not copied.
+    /// Not copied, and not spoken of.
     skipped: Vec<PathBuf>,
+    /// Not copied, and said so; whether it is tenon's own.
+    left_out: Vec<(PathBuf, bool)>,
     bytes: u64,
     entries: u64,
     notes: Vec<String>,
@@ -48,7 +50,23 @@ impl Copying {
     pub(super) fn new(own: &[PathBuf], scratch: &Path) -> Self {
         let mut skipped = own.to_vec();
         skipped.extend(scratch.parent().map(Path::to_path_buf));
-        Self { skipped, bytes: 0, entries: 0, notes: Vec::new(), names: Names::default() }
+        let (bytes, entries, notes, names) = (0, 0, Vec::new(), Names::default());
+        Self { skipped, left_out: Vec::new(), bytes, entries, notes, names }
+    }
+
+    /// Has it leave out tenon's own folders, and where programs keep secrets in the home folder, and say so.
+    pub(super) fn without_private(mut self, folders: &Folders) -> Self {
+        let own = [&folders.state, &folders.config, &folders.cache];
+        let own = own.into_iter().flat_map(|own| names_of(own)).map(|own| (own, true));
+        let secrets = secrets_of_home(&folders.home);
+        let secrets = secrets.flat_map(|path| names_of(&path)).map(|path| (path, false));
+        self.left_out.extend(own.chain(secrets));
+        self
+    }
+
+    /// Returns what it leaves out and says so.
+    pub(super) fn left_out(&self) -> Vec<PathBuf> {
+        self.left_out.iter().map(|(path, _)| path.clone()).collect()
     }
 
     pub(super) fn into_notes(self) -> (Vec<String>, Names) {
@@ -128,6 +146,14 @@ impl Copying {
         to: &Path,
     ) -> Result<io::Result<bool>, CliError> {
         if self.skipped.iter().any(|own| own == shown) {
+            return Ok(Ok(false));
+        }
+        if let Some((_, is_own)) = self.left_out.iter().find(|(path, _)| path == shown) {
+            let path = shown.display();
+            self.notes.push(match is_own {
+                true => format!("{path} was left out (it is tenon's own)"),
+                false => format!("{path} was left out (it holds secrets)"),
+            });
             return Ok(Ok(false));
         }
         let metadata = match source.metadata() {
@@ -224,6 +250,16 @@ pub(super) fn uncopied(path: &Path, error: io::Error) -> CliError {
 fn gone(folder: &Path, error: io::Error) -> CliError {
     let gone = Text::FolderGone.with(&[("folder", &folder.display())]);
     CliError::failed(gone).with_source(error).with_hint(Text::HintToolsFrom)
+}
+
+/// Returns a path by the names by which a workspace may have it: where the folder it is in leads, and where
+/// itself does.
+fn names_of(path: &Path) -> Vec<PathBuf> {
+    let above = path.parent().and_then(|above| above.canonicalize().ok());
+    let named = above.and_then(|above| Some(above.join(path.file_name()?)));
+    let mut names: Vec<PathBuf> = named.into_iter().chain(path.canonicalize().ok()).collect();
+    names.dedup();
+    names
 }
 
 fn copy_file(source: &Source, metadata: &Metadata, to: &Path) -> io::Result<()> {

@@ -36,6 +36,8 @@ pub(crate) struct Rebuilt {
     pub(crate) notes: Vec<String>,
     /// What calls had changed that were cut short.
     made: Made,
+    /// What is in no copy, whatever the journal has of it.
+    left_out: Vec<PathBuf>,
     /// Whether secrets were taken out of the log after it was written.
     pub(crate) log_is_masked: bool,
 }
@@ -60,12 +62,15 @@ impl Rebuilt {
         let journal = rebuild::journal(config, &folders);
         let own = journal.as_ref().map(Journal::folders).unwrap_or_default();
         let (roots, made) = (Vec::new(), Made::default());
-        let mut rebuilt = Self { scratch, roots, notes: Vec::new(), made, log_is_masked: false };
+        let (notes, left_out, log_is_masked) = (Vec::new(), Vec::new(), false);
+        let mut rebuilt = Self { scratch, roots, notes, made, left_out, log_is_masked };
         let not_there = |folder: &PathBuf| {
             format!("{}, a folder of the session, is not there any more", folder.display())
         };
         let mut notes: Vec<String> = gone.iter().map(not_there).collect();
         let mut copying = copy::Copying::new(&own, rebuilt.scratch.path());
+        copying = copying.without_private(&config.folders);
+        rebuilt.left_out = copying.left_out();
         for (number, folder) in folders.iter().enumerate() {
             let to = rebuilt.scratch.root(number);
             copying.tree(folder, &to)?;
@@ -102,8 +107,8 @@ impl Rebuilt {
         match roots.is_empty() {
             true => Err(CliError::failed(Text::NoFolderRecorded)),
             false => {
-                let (notes, made) = (Vec::new(), Made::default());
-                Ok(Self { scratch, roots, notes, made, log_is_masked: false })
+                let (notes, made, left_out) = (Vec::new(), Made::default(), Vec::new());
+                Ok(Self { scratch, roots, notes, made, left_out, log_is_masked: false })
             }
         }
     }
@@ -128,7 +133,9 @@ impl Rebuilt {
     }
 
     fn place(&self, path: &Path) -> Option<PathBuf> {
-        place(&self.roots, path)
+        let recorded = self.roots.first()?.recorded.join(path);
+        let is_left_out = self.left_out.iter().any(|left_out| recorded.starts_with(left_out));
+        if is_left_out { None } else { place(&self.roots, path) }
     }
 }
 

@@ -417,6 +417,8 @@ texts! {
     "there is no folder", "没有文件夹";
     "{path} was not copied: {error}", "没有复制 {path}：{error}";
     "{path} was left out (a cache)", "省略了 {path}（缓存）";
+    "{path} was left out (it is tenon's own)", "省略了 {path}（属于 tenon 自己）";
+    "{path} was left out (it holds secrets)", "省略了 {path}（含有机密）";
     "{path}, a folder of the session, is not there any more", "会话的文件夹 {path} 已不存在";
     "what 1 call changed is not kept any more: files may not be as they were when the session began", "有 1 个调用的改动已不再保存：文件可能与会话开始时不同";
     "what {n} calls changed is not kept any more: files may not be as they were when the session began", "有 {n} 个调用的改动已不再保存：文件可能与会话开始时不同";

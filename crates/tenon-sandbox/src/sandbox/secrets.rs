@@ -119,8 +119,14 @@ impl Secrets {
     }
 }
 
-/// Returns what HOME holds of secrets, by name.
-pub(super) fn of_home(home: &Path) -> impl Iterator<Item = PathBuf> {
+/// Returns where programs keep secrets in the folder `home`: what no command may read, by name, whether or not
+/// it is there.
+///
+/// ```
+/// let secrets: Vec<_> = tenon_sandbox::secrets_of_home("/home/ann".as_ref()).collect();
+/// assert!(secrets.contains(&"/home/ann/.ssh".into()));
+/// ```
+pub fn of_home(home: &Path) -> impl Iterator<Item = PathBuf> {
     HOME_SECRETS.iter().map(|name| home.join(name))
 }
 
