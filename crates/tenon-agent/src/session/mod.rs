@@ -9,6 +9,7 @@ mod ledger;
 mod list;
 mod log;
 mod log_error;
+mod long_results;
 mod names;
 mod prefix;
 mod prompts;
@@ -21,6 +22,7 @@ mod seen;
 mod spending;
 mod tree;
 mod undo_news;
+mod words;
 
 pub(crate) use fold::{Fold, Restored, results_message};
 pub use ledger::{Prefix, RequestCost, ledger};

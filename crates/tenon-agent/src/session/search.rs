@@ -2,7 +2,8 @@
 //!
 //! A log is read line by line, first only until each word was seen, as bytes. Where all were, it is read
 //! again, and the lines that hold one are read as events; so hundreds of logs take about as long
-//! as reading their files, however long they are.
+//! as reading their files, however long they are. The whole texts of long results are read with them, as far as
+//! they are still there.
 
 #![expect(clippy::disallowed_methods, reason = "the session log is opened outside tenon-sandbox")]
 
@@ -10,27 +11,25 @@ use std::{
     collections::BTreeSet,
     fs::File,
     io::{self, BufReader},
-    path::Path,
+    path::{Path, PathBuf},
     time::UNIX_EPOCH,
 };
 
 use grep_matcher::Matcher;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use tenon_model::ContentBlock;
 
 use super::{
     list::{UnreadSession, logs},
     log_error::LogError,
-    names,
+    long_results, names,
     read::next_line,
+    words::{Words, excerpt},
 };
 use crate::{
     event::{CallEvent, ModelEvent, Record, SessionEvent, TurnEvent},
     masking::Masking,
 };
 
-/// Characters that a result shows before and after the first word.
-const CONTEXT_CHARS: usize = 40;
 /// Events of one session that are told: more do not help to know it again.
 const FOUND_PER_SESSION_MAX: usize = 20;
 
@@ -60,7 +59,7 @@ pub struct Found {
 }
 
 /// Looks for sessions in `folder` whose text has all of `words`, in any case of letters, wherever
-/// each is; newest session first. Told are the events (and the name) that have most of the words, and more of
+/// each is, also in the whole texts of long results, of which each session has a folder in `results`; newest session first. Told are the events (and the name) that have most of the words, and more of
 /// them only for words that the others lack; those that have all, at most 20 of each session. What is told of an event is
 /// masked by `masking`, also a value that is there in part. With them come the sessions whose logs cannot be read.
 ///
@@ -71,10 +70,12 @@ pub struct Found {
 /// let log = r#"{"time_ms":5,"type":"user_message","prompt":"Add a Docstring",
 ///     "message":{"role":"user","content":[]}}"#;
 /// std::fs::write(folder.path().join("one.jsonl"), log.replace('\n', ""))?;
-/// let (found, unread) = search_sessions(folder.path(), "docstring add", &Masking::off())?;
+/// let results = folder.path().join("results");
+/// let search = |words| search_sessions(folder.path(), &results, words, &Masking::off());
+/// let (found, unread) = search("docstring add")?;
 /// assert_eq!((found[0].kind, found[0].text.as_str()), ("prompt", "Add a Docstring"));
 /// assert!(unread.is_empty());
-/// assert!(search_sessions(folder.path(), "docstring remove", &Masking::off())?.0.is_empty());
+/// assert!(search("docstring remove")?.0.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -82,6 +83,7 @@ pub struct Found {
 /// If the folder cannot be listed.
 pub fn search(
     folder: &Path,
+    results: &Path,
     words: &str,
     masking: &Masking,
 ) -> Result<(Vec<Found>, Vec<UnreadSession>), LogError> {
@@ -90,7 +92,12 @@ pub fn search(
     let (mut found, mut unread, names) = (Vec::new(), Vec::new(), names::read(folder));
     let Some(words) = Words::new(words) else { return Ok((found, unread)) };
     for (id, path) in logs {
-        match of_session(&path, names.get(&id).map(String::as_str), &words, masking) {
+        let name = names.get(&id).map(String::as_str);
+        let of_session = || {
+            let results = long_results::folder_of(results, &id, &path)?;
+            Looking { log: &path, results, name, words: &words, masking }.told()
+        };
+        match of_session() {
             Ok(best) => found.extend(best.into_iter().map(|(kind, time_ms, text)| Found {
                 session: id.clone(),
                 time_ms,
@@ -110,47 +117,6 @@ fn used_ms(log: &Path) -> u64 {
     since.map_or(0, |since| since.as_millis() as u64)
 }
 
-/// The words that are looked for.
-struct Words {
-    /// Each as it stands inside a string of JSON.
-    in_json: Vec<RegexMatcher>,
-    /// Each as it reads, in the same order.
-    in_text: Vec<RegexMatcher>,
-}
-
-impl Words {
-    /// Returns `None` if there is no word.
-    fn new(words: &str) -> Option<Self> {
-        let words: Vec<&str> = words.split_whitespace().collect();
-        let each = |word: fn(&str) -> String| {
-            words.iter().map(|text| matcher(&word(text))).collect::<Option<Vec<_>>>()
-        };
-        let (in_json, in_text) = (each(json_of)?, each(str::to_owned)?);
-        (!words.is_empty()).then_some(Self { in_json, in_text })
-    }
-
-    /// Returns which words are in a text, by their places in the list, and where the first of them is.
-    fn in_text(&self, text: &str) -> (BTreeSet<usize>, Option<(usize, usize)>) {
-        let hits = self.in_text.iter().enumerate().filter_map(|(place, word)| {
-            let hit = word.find(text.as_bytes()).ok().flatten()?;
-            Some((place, (hit.start(), hit.end())))
-        });
-        let hits: Vec<_> = hits.collect();
-        (hits.iter().map(|hit| hit.0).collect(), hits.iter().map(|hit| hit.1).min())
-    }
-}
-
-fn matcher(word: &str) -> Option<RegexMatcher> {
-    let mut builder = RegexMatcherBuilder::new();
-    builder.case_insensitive(true).fixed_strings(true).build_many(&[word]).ok()
-}
-
-/// Returns a word as it stands inside a string of JSON.
-fn json_of(word: &str) -> String {
-    let json = serde_json::to_string(word).unwrap_or_default();
-    json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned()
-}
-
 /// The kind of something said, when, and the words with what stands around them.
 type Told = (&'static str, u64, String);
 
@@ -165,65 +131,116 @@ impl Best {
     fn take(&mut self, words: &Words, masking: &Masking, said: (&'static str, u64, &str)) {
         let (kind, time_ms, text) = said;
         let (has, Some(first)) = words.in_text(text) else { return };
-        let has_all = has.len() == words.in_text.len();
-        if !has_all && self.told.iter().any(|(other, _)| has.is_subset(other)) {
+        if self.has_room_for(&has, words)
+            && let Some(excerpt) = excerpt(text, first, masking)
+        {
+            self.keep(has, words, (kind, time_ms, excerpt));
+        }
+    }
+
+    fn has_room_for(&self, has: &BTreeSet<usize>, words: &Words) -> bool {
+        has.len() == words.count() || !self.told.iter().any(|(other, _)| has.is_subset(other))
+    }
+
+    fn keep(&mut self, has: BTreeSet<usize>, words: &Words, told: Told) {
+        if !self.has_room_for(&has, words) {
             return;
         }
-        let Some(excerpt) = excerpt(text, first, masking) else { return };
+        let has_all = has.len() == words.count();
         self.told.retain(|(other, _)| (has_all && *other == has) || !other.is_subset(&has));
-        self.told.push((has, (kind, time_ms, excerpt)));
+        self.told.push((has, told));
     }
 
     /// Returns what is told if the session has all the words.
     fn told(self, words: &Words) -> Vec<Told> {
         let has: BTreeSet<usize> = self.told.iter().flat_map(|(has, _)| has).copied().collect();
-        let count = if has.len() == words.in_text.len() { FOUND_PER_SESSION_MAX } else { 0 };
+        let count = if has.len() == words.count() { FOUND_PER_SESSION_MAX } else { 0 };
         self.told.into_iter().map(|(_, told)| told).take(count).collect()
     }
 
     /// Whether nothing that is said later would be told.
     fn is_full(&self, words: &Words) -> bool {
-        let full = |(has, _): &&(BTreeSet<usize>, Told)| has.len() == words.in_text.len();
+        let full = |(has, _): &&(BTreeSet<usize>, Told)| has.len() == words.count();
         self.told.iter().filter(full).count() >= FOUND_PER_SESSION_MAX
     }
 }
 
-fn of_session(
-    log: &Path,
-    name: Option<&str>,
-    words: &Words,
-    masking: &Masking,
-) -> io::Result<Vec<Told>> {
-    if !may_have_all(log, name, words)? {
-        return Ok(Vec::new());
-    }
-    let mut best = Best::default();
-    if let Some(name) = name {
-        best.take(words, masking, ("name", used_ms(log), name));
-    }
-    let (mut log, mut line) = (BufReader::new(File::open(log)?), Vec::new());
-    while !best.is_full(words) && next_line(&mut log, &mut line)? > 0 {
-        if !words.in_json.iter().any(|word| word.is_match(&line).unwrap_or(false)) {
-            continue;
-        }
-        let Ok(record) = serde_json::from_slice::<Record>(&line) else { continue };
-        for (kind, text) in said(&record.event) {
-            best.take(words, masking, (kind, record.time_ms, &text));
-        }
-    }
-    Ok(best.told(words))
+/// The search of one session.
+struct Looking<'a> {
+    log: &'a Path,
+    /// The folder with its long results.
+    results: PathBuf,
+    name: Option<&'a str>,
+    words: &'a Words,
+    masking: &'a Masking,
 }
 
-/// Whether each word is somewhere in the name or in the bytes of the log.
-fn may_have_all(log: &Path, name: Option<&str>, words: &Words) -> io::Result<bool> {
-    let in_name = name.map(|name| words.in_text(name).0).unwrap_or_default();
-    let missing = words.in_json.iter().enumerate().filter(|(place, _)| !in_name.contains(place));
-    let mut missing: Vec<_> = missing.map(|(_, word)| word).collect();
-    let (mut log, mut line) = (BufReader::new(File::open(log)?), Vec::new());
-    while !missing.is_empty() && next_line(&mut log, &mut line)? > 0 {
-        missing.retain(|word| !word.is_match(&line).unwrap_or(false));
+impl Looking<'_> {
+    fn told(&self) -> io::Result<Vec<Told>> {
+        if !self.may_have_all()? {
+            return Ok(Vec::new());
+        }
+        let (words, masking, mut best) = (self.words, self.masking, Best::default());
+        if let Some(name) = self.name {
+            best.take(words, masking, ("name", used_ms(self.log), name));
+        }
+        let (mut log, mut line) = (BufReader::new(File::open(self.log)?), Vec::new());
+        let mut looked_in = BTreeSet::new();
+        while !best.is_full(words) && next_line(&mut log, &mut line)? > 0 {
+            let long = long_results::named_in(&line);
+            let is_told = words.in_json.iter().any(|word| word.is_match(&line).unwrap_or(false));
+            if !is_told && long.is_empty() {
+                continue;
+            }
+            let Ok(record) = serde_json::from_slice::<Record>(&line) else { continue };
+            for (kind, text) in said(&record.event) {
+                best.take(words, masking, (kind, record.time_ms, &text));
+                // What has them all in its beginning and end is told by these.
+                if words.in_text(&text).0.len() == words.count() {
+                    continue;
+                }
+                for name in long.iter().filter(|name| kind == "result" && text.contains(*name)) {
+                    if looked_in.insert(name.clone())
+                        && let Some((has, excerpt)) = self.in_result(name)
+                    {
+                        best.keep(has, words, (kind, record.time_ms, excerpt));
+                    }
+                }
+            }
+        }
+        Ok(best.told(words))
     }
-    Ok(missing.is_empty())
+
+    /// Looks in the whole text of a long result.
+    fn in_result(&self, name: &str) -> Option<long_results::Hit> {
+        long_results::look_in(&self.results.join(name), self.words, self.masking)
+    }
+
+    /// Whether each word is somewhere in the name, in the bytes of the log, or in a long result.
+    fn may_have_all(&self) -> io::Result<bool> {
+        let in_name = self.name.map(|name| self.words.in_text(name).0).unwrap_or_default();
+        let mut missing: BTreeSet<usize> = (0..self.words.count()).collect();
+        missing.retain(|place| !in_name.contains(place));
+        let (mut log, mut line) = (BufReader::new(File::open(self.log)?), Vec::new());
+        let mut long = BTreeSet::new();
+        while !missing.is_empty() && next_line(&mut log, &mut line)? > 0 {
+            let words = self.words.in_json.iter().enumerate();
+            for (place, word) in words {
+                if missing.contains(&place) && word.is_match(&line).unwrap_or(false) {
+                    missing.remove(&place);
+                }
+            }
+            long.extend(long_results::named_in(&line));
+        }
+        for name in long {
+            if missing.is_empty() {
+                break;
+            }
+            let has = self.in_result(&name).map(|(has, _)| has).unwrap_or_default();
+            missing.retain(|place| !has.contains(place));
+        }
+        Ok(missing.is_empty())
+    }
 }
 
 /// Returns what an event says, for people to look for.
@@ -261,17 +278,6 @@ fn strings(value: &serde_json::Value, text: &mut String) {
         serde_json::Value::Object(fields) => fields.values().for_each(|value| strings(value, text)),
         other => text.push_str(&format!(" {other}")),
     }
-}
-
-/// Returns what stands around the first place of a word.
-fn excerpt(text: &str, (start, end): (usize, usize), masking: &Masking) -> Option<String> {
-    let (before, after) = (text.get(..start)?, text.get(end..)?);
-    let from = before.char_indices().nth_back(CONTEXT_CHARS - 1).map_or(0, |(at, _)| at);
-    let to = after.char_indices().nth(CONTEXT_CHARS).map_or(text.len(), |(at, _)| end + at);
-    let part = masking.part(text, from..to);
-    let words: Vec<&str> = part.split_whitespace().collect();
-    let (left, right) = (if from > 0 { "… " } else { "" }, if to < text.len() { " …" } else { "" });
-    Some(format!("{left}{}{right}", words.join(" ")))
 }
 
 #[cfg(test)]
@@ -316,7 +322,7 @@ mod tests {
             events.map(|event| serde_json::to_string(&Record { time_ms: 1, event }).unwrap());
         std::fs::write(folder.path().join("one.jsonl"), lines.join("\n") + "\n{torn readme")
             .unwrap();
-        let (found, _) = search(folder.path(), words, &Masking::off()).unwrap();
+        let (found, _) = search(folder.path(), folder.path(), words, &Masking::off()).unwrap();
         found.into_iter().map(|found| (found.kind, found.text)).collect()
     }
 
@@ -329,12 +335,16 @@ mod tests {
         names::rename(folder.path(), "one", "Flaky test").unwrap();
         let log = folder.path().join("three.jsonl");
         std::os::unix::fs::symlink(&log, &log).unwrap();
-        let (found, unread) = search(folder.path(), "TEST flaky", &Masking::off()).unwrap();
+        let (found, unread) =
+            search(folder.path(), folder.path(), "TEST flaky", &Masking::off()).unwrap();
         assert!(unread.len() == 1 && unread[0].id == "three", "{unread:?}");
         let found: Vec<_> =
             found.iter().map(|found| (&*found.session, found.kind, &*found.text)).collect();
         assert_eq!(found, [("one", "name", "Flaky test")]);
-        assert_eq!(search(folder.path(), "flaky prompt", &Masking::off()).unwrap().0, []);
+        assert_eq!(
+            search(folder.path(), folder.path(), "flaky prompt", &Masking::off()).unwrap().0,
+            []
+        );
     }
 
     #[test]
@@ -358,7 +368,7 @@ mod tests {
         std::fs::write(folder.path().join("two.jsonl"), &lines[0]).unwrap();
         names::rename(folder.path(), "one", "Flaky").unwrap();
         let check = |words: &str, expected: &[(&str, &str)]| {
-            let (found, _) = search(folder.path(), words, &Masking::off()).unwrap();
+            let (found, _) = search(folder.path(), folder.path(), words, &Masking::off()).unwrap();
             let found: Vec<_> = found.iter().map(|found| (found.kind, &*found.text)).collect();
             assert_eq!(found, expected, "{words}");
         };

@@ -123,8 +123,9 @@ fn search(config: &Config, words: &str, json: bool) -> Result<(), CliError> {
     let folder = config.folders.sessions();
     let sessions = list_sessions(&folder).map_err(unreadable)?;
     masked::read_of(&sessions);
-    let (found, unread) =
-        search_sessions(&folder, words, &masked::masking()).map_err(unreadable)?;
+    let results = config.folders.all_results();
+    let found = search_sessions(&folder, &results, words, &masked::masking());
+    let (found, unread) = found.map_err(unreadable)?;
     say_unread(&unread, config);
     if json {
         let rows = found.iter().map(|found| {

@@ -270,3 +270,28 @@ fn a_name_is_one_session_s_and_what_is_none_is_said() {
     let said = "the session cannot be named: a name is one line of at most 40 characters";
     assert!(run.error.contains(said) && !run.error.contains("/names"), "{}", run.error);
 }
+
+#[test]
+fn words_in_the_cut_middle_of_a_long_result_are_found() {
+    let place = Place::new();
+    let command = "seq 1 30000; echo 'the needle k-0123456789abcdef is here'; seq 1 30000";
+    let call = json!({"name": "bash", "arguments": {"command": command.replace("the needle", "the nee''dle")}});
+    let script = place.script(json!([{"calls": [call]}, {"text": "Done."}]));
+    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+    // Known by now, and no secret when it was printed.
+    place.write("work/.env", "A_KEY=k-0123456789abcdef\n");
+    let log = place.logs();
+    assert!(!log.contains("the needle") && log.contains("left out; all of it is in "), "{log}");
+    let found = place.run(&["sessions", "--search", "needle", "here"]).ends_with(0);
+    assert!(found.out.contains("result: "), "{found:?}");
+    assert!(
+        found.out.contains("the needle [masked: value of A_KEY from .env] is here"),
+        "{found:?}"
+    );
+    // A word of the log and one of the middle.
+    assert!(place.run(&["sessions", "--search", "needle", "done"]).out.contains("needle"));
+    assert!(place.run(&["sessions", "--search", "needle", "nowhere"]).out.is_empty());
+    std::fs::remove_dir_all(place.path("home/.local/state/tenon/results")).unwrap();
+    let gone = place.run(&["sessions", "--search", "needle", "here"]).ends_with(0);
+    assert!(gone.out.is_empty() && gone.error.is_empty(), "{gone:?}");
+}
