@@ -26,6 +26,8 @@ texts! {
     "{path} not compared where paths are too long", "{path} 中路径过长之处未比较";
     "a change of {path} was refused: it could not be saved", "拒绝了对 {path} 的改动：无法保存它";
     "a change was refused: it could not be saved", "拒绝了一处改动：无法保存它";
+    "a change of {path} was refused: there is no room to save it for undo", "拒绝了对 {path} 的改动：没有空间为撤销保存它";
+    "a change was refused: there is no room to save it for undo", "拒绝了一处改动：没有空间为撤销保存它";
     "a change of {path} was refused: the rule {rule} forbids it", "拒绝了对 {path} 的改动：规则 {rule} 禁止它";
     "opening {path} for writing was refused: the rule {rule} forbids it", "拒绝了以写入方式打开 {path}：规则 {rule} 禁止它";
     "a change of {path} was refused: a rule may forbid it for something in it", "拒绝了对 {path} 的改动：可能有规则禁止改动其中的内容";

@@ -129,6 +129,8 @@ fn what_cannot_be_saved_for_undo_is_not_changed() {
     let Some(run) = run_on_small_disk(&place, "work", &turns, &flags) else { return };
     let results = results(&run);
     assert!(results[0].contains("No space left on device"), "{results:?}");
+    let told = "[changes] a change of old was refused: there is no room to save it for undo";
+    assert!(results[1].contains(told), "{results:?}");
     assert_eq!(std::fs::read_to_string(place.path("after/old")).unwrap(), "old\n", "{results:?}");
 }
 

@@ -44,7 +44,7 @@ impl Trouble {
     ///
     /// let refused = Trouble::Refused { path: "a.txt".into(), code: 28 };
     /// let said = refused.refusal();
-    /// assert_eq!(said.as_deref(), Some("a change of a.txt was refused: it could not be saved"));
+    /// assert_eq!(said.as_deref(), Some("a change of a.txt was refused: there is no room to save it for undo"));
     /// assert_eq!(Trouble::Interrupted.refusal(), None);
     /// ```
     #[must_use]
@@ -53,7 +53,16 @@ impl Trouble {
     }
 
     pub(super) fn refusal_of(&self, named: impl Fn(&Path) -> String) -> Option<String> {
+        let has_no_room = |code: i32| [libc::ENOSPC, libc::EDQUOT].contains(&code);
         Some(match self {
+            Self::Refused { path, code } if has_no_room(*code) => match path.as_os_str().is_empty()
+            {
+                true => "a change was refused: there is no room to save it for undo".to_owned(),
+                false => format!(
+                    "a change of {} was refused: there is no room to save it for undo",
+                    named(path)
+                ),
+            },
             Self::Refused { path, .. } if path.as_os_str().is_empty() => {
                 "a change was refused: it could not be saved".to_owned()
             }
