@@ -42,12 +42,16 @@ struct Kind<'a> {
 const LIMITS: CommandLimits =
     CommandLimits { timeout: Duration::from_secs(10), output_bytes_max: 1000, spill: None };
 
+fn make(folder: &Path) -> Workspace {
+    std::fs::create_dir_all(folder).unwrap();
+    Workspace::open(folder).unwrap()
+}
+
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let folder = std::env::temp_dir().join(format!("tenon-spawn-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
     let large = make_large(&folder.with_extension("large"));
-    let workspace = Workspace::open(&folder).unwrap();
+    let workspace = make(&folder);
     let settings = |tier| Settings {
         roots: workspace.roots(),
         home: std::env::var_os("HOME").map(Into::into),

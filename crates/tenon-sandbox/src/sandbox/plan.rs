@@ -149,8 +149,7 @@ pub(super) fn plan(
     let mut roots = own_roots.clone();
     roots.extend(in_place(&profile.writable));
     roots.extend_from_slice(repositories);
-    roots.sort();
-    roots.dedup();
+    let roots = in_order(&roots);
     if roots.iter().any(|root| root == Path::new("/")) {
         return Err(SandboxError::new(Tier::A, Missing::WholeFileSystem));
     }
@@ -169,12 +168,7 @@ pub(super) fn plan(
         parts.insert(home.clone(), Part::Private { mode: 0o700 });
     }
     parts.extend(settings.state_in_root().map(|state| (state, Part::Cover)));
-    let covered: Vec<PathBuf> = parts.keys().cloned().collect();
-    for (path, source) in kept_paths(settings, profile, home.as_deref()) {
-        if covered.iter().any(|covered| path.starts_with(covered) && path != *covered) {
-            parts.insert(path, Part::Kept { source, writable: false });
-        }
-    }
+    keep(kept_paths(settings, profile, home.as_deref()), &mut parts);
     let within = show(settings, home.as_deref(), &mut parts);
     // A file that is given in HOME must not be written through to a root that is HOME.
     parts.retain(|path, part| {
@@ -184,11 +178,11 @@ pub(super) fn plan(
     ways::put_links(settings, &mut parts);
     scratch.retain(|path| !roots.contains(path));
     scratch.extend(["/dev/shm", "/dev/pts", "/dev/tty"].map(PathBuf::from));
-    let mut layered = layered(&parts, &roots, home.as_deref());
+    let of_home = layered(&parts, &roots, home.as_deref());
     let mut layers = toolchains::named_ones(settings, home.as_deref(), &parts);
-    layers.retain(|path| !layered.iter().any(|known| path.starts_with(known)));
+    layers.retain(|path| !of_home.iter().any(|known| path.starts_with(known)));
     scratch.extend_from_slice(&layers);
-    layered.extend_from_slice(&layers);
+    let layered = [of_home, layers.clone()].concat();
     let steps: Vec<_> = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
     let (instead, concealed) = stacked(within, &layered);
     let private = private_folders(&steps, home.as_deref());
@@ -213,6 +207,16 @@ pub(super) fn plan(
         scratch,
         roots: roots.into_iter().chain(pinned).map(with_identity).collect(),
     })
+}
+
+/// Puts what a call sees where something empty would be.
+fn keep(kept: Vec<(PathBuf, PathBuf)>, parts: &mut BTreeMap<PathBuf, Part>) {
+    let covered: Vec<PathBuf> = parts.keys().cloned().collect();
+    for (path, source) in kept {
+        if covered.iter().any(|covered| path.starts_with(covered) && path != *covered) {
+            parts.insert(path, Part::Kept { source, writable: false });
+        }
+    }
 }
 
 fn covers() -> BTreeMap<PathBuf, Part> {
