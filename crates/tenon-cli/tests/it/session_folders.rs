@@ -97,6 +97,27 @@ fn who_goes_on_in_another_folder_does_so_in_a_new_session() {
 }
 
 #[test]
+fn its_own_folder_named_is_no_other_one_and_a_fork_or_a_rewind_may_go_elsewhere() {
+    let place = place();
+    turn(&place, "work", &[bash("echo x >> a")], &["--name", "mine"]).ends_with(0);
+    let (work, other) = (path(&place, "work"), path(&place, "other"));
+    turn(&place, "other", &[], &["-r", "mine", "--cwd", &work]).ends_with(0);
+    turn(&place, "other", &[], &["-c", "--cwd", "../work"]).ends_with(0);
+    assert_eq!(ids(&place).len(), 1);
+    turn(&place, "work", &[], &["-c", "--cwd", &other]).ends_with(2).says(&["no session in"]);
+    for (count, flag) in [(2, &["--fork"][..]), (3, &["--rewind", "1"])] {
+        let arguments = [&["-r", "mine", "--cwd", &*other], flag].concat();
+        let run = turn(&place, "work", &[], &arguments).ends_with(0);
+        assert!(run.out.contains("works in") && ids(&place).len() == count, "{run:?}");
+        let fork = turn(&place, "other", &[bash("echo y >> b")], &["-c", "--fork"]).ends_with(0);
+        assert!(!fork.out.contains("works in"), "{fork:?}");
+        run_in(&place, "other", &["undo"]).ends_with(0);
+        run_in(&place, "other", &["sessions", "delete", &ids(&place)[count]]).ends_with(0);
+    }
+    assert_eq!(read(&place, "other/b"), "b\n");
+}
+
+#[test]
 fn what_is_asked_of_a_session_in_a_folder_that_is_not_its_own_names_that() {
     let place = place();
     turn(&place, "work", &[bash("echo x >> a")], &[]).ends_with(0);
