@@ -4,6 +4,7 @@
 //! One value in three places, because each sees a part: the provider the requests, the front end
 //! what was logged, the stand-in the calls before they run.
 
+mod evened;
 mod front;
 mod stand_in;
 
@@ -18,7 +19,7 @@ use tenon_model::{
     Conversation, EventStream, Message, ProviderError, ProviderErrorKind, Request, StopReason,
     ToolCall,
 };
-use tenon_sandbox::Journal;
+use tenon_sandbox::{Journal, Workspace};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -49,6 +50,8 @@ pub(super) struct Course {
     /// Where answers are taken from instead of running calls.
     answers: Option<Recording>,
     until: Option<u32>,
+    /// That of the replay.
+    workspace: Workspace,
     /// What the person says while the agent works.
     queue: PromptQueue,
     state: Mutex<State>,
@@ -70,9 +73,9 @@ struct State {
     /// Calls of this step that were answered.
     answered: usize,
     files: Files,
-    /// What stands here for the content of large files, by their paths here: what older versions recorded is of
-    /// their times, which are others.
-    large: BTreeMap<String, String>,
+    /// What stands here for the content of files, by their paths here, where it is another than what was recorded:
+    /// of large ones, of which older versions recorded the times, and of those in which paths stand.
+    contents: BTreeMap<String, String>,
     outcome: Replayed,
     is_over: bool,
 }
@@ -82,12 +85,12 @@ impl Course {
         (session, is_masked): (Session, bool),
         recording: Recording,
         answers: Option<Recording>,
-        places: PlaceNames,
+        (workspace, places): (Workspace, PlaceNames),
         (until, make): (Option<u32>, Option<ChangesOfCall>),
     ) -> Self {
         let state = State { places, files: Files::new(make), ..State::default() };
         let (queue, state) = (PromptQueue::default(), Mutex::new(state));
-        Self { session, is_masked, recording, answers, until, queue, state }
+        Self { session, is_masked, recording, answers, until, workspace, queue, state }
     }
 
     /// Whether answers are taken instead of running calls.
@@ -273,8 +276,8 @@ impl Course {
         let state = self.state();
         let here = |(path, hash): (String, String)| {
             let path = state.places.here(&path);
-            let large = state.large.get(&path).cloned();
-            (path, large.unwrap_or(hash))
+            let content = state.contents.get(&path).cloned();
+            (path, content.unwrap_or(hash))
         };
         fold.into_seen().into_iter().map(here).collect()
     }
@@ -300,7 +303,8 @@ impl Course {
             let (expected, found) = (divergence::of_result(result), divergence::of_result(now));
             differs = Some((Diverged::Result, expected, found));
         } else if self.answers.is_none() && !is_outside(&state, call_id) {
-            let (expected, found) = changed(recorded, &state, call_id, state.changes.get(call_id));
+            let (recorded, now) = (recorded.changes.get(call_id), state.changes.get(call_id));
+            let (expected, found) = divergence::of_changes(recorded, now);
             differs = (expected != found).then_some((Diverged::Files, expected, found));
         }
         if let Some((what, expected, found)) = differs {
@@ -326,8 +330,10 @@ impl Course {
         call_id: &str,
         now: Option<&CallChanges>,
     ) -> bool {
+        let now = now.map(|now| self.evened(state, now));
         self.current(state).is_some_and(|recorded| {
-            let (expected, found) = changed(recorded, state, call_id, now);
+            let recorded = recorded.changes.get(call_id);
+            let (expected, found) = divergence::of_changes(recorded, now.as_ref());
             expected == found
         })
     }
@@ -341,17 +347,28 @@ impl Course {
         if recorded.hashes.is_empty() {
             return;
         }
-        state.large.retain(|path, _| !files.contains_key(path));
+        state.contents.retain(|path, _| !files.contains_key(path));
         let large = files.iter().filter(|(path, _)| bytes.contains_key(*path));
-        state.large.extend(large.map(|(path, hash)| (path.clone(), hash.clone())));
+        state.contents.extend(large.map(|(path, hash)| (path.clone(), hash.clone())));
+        let mut now = SeenFiles::default();
+        for (path, hash) in files {
+            let there = state.places.there(path);
+            let recorded = recorded.hashes.get(&there).filter(|recorded| *recorded != hash);
+            let evened = recorded.and_then(|recorded| {
+                self.evened_content(&state, path, (hash, recorded)).map(|_| recorded)
+            });
+            if let Some(recorded) = evened {
+                state.contents.insert(path.clone(), hash.clone());
+                now.hashes.insert(there, recorded.clone());
+            } else {
+                now.hashes.insert(there, hash.clone());
+            }
+        }
         if !state.outcome.not_run.is_empty() {
             return;
         }
         let places = &state.places;
-        let now = SeenFiles {
-            hashes: files.iter().map(|(path, hash)| (places.there(path), hash.clone())).collect(),
-            bytes: bytes.iter().map(|(path, bytes)| (places.there(path), *bytes)).collect(),
-        };
+        now.bytes = bytes.iter().map(|(path, bytes)| (places.there(path), *bytes)).collect();
         let (expected, found) = divergence::of_seen(recorded, &now);
         if expected != found {
             let step = state.outcome.steps;
@@ -462,17 +479,6 @@ impl State {
         self.is_over = true;
         self.cancel.cancel();
     }
-}
-
-/// Returns what a call changed as recorded and as it did `now`, in lines.
-fn changed(
-    recorded: &Recorded,
-    state: &State,
-    call_id: &str,
-    now: Option<&CallChanges>,
-) -> (String, String) {
-    let (expected, found) = divergence::of_changes(recorded.changes.get(call_id), now);
-    (expected, state.places.there(&found))
 }
 
 fn is_outside(state: &State, call_id: &str) -> bool {

@@ -165,6 +165,7 @@ pub async fn replay(
         Lists { own: options.tools.clone(), lists: how.tools_for, recall: options.recall.clone() };
     let answers = how.results_of.map(|session| Recording::of(&session, false));
     let places = PlaceNames::new(how.places, how.places_above);
+    let places = (options.workspace.clone(), places);
     let steps_before = steps_in(session.records.iter().take(session.moved_behind()));
     if how.until.is_some_and(|until| until <= steps_before) {
         return Ok(Replayed { steps_before, ..Replayed::default() });

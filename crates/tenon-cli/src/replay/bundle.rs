@@ -1,8 +1,7 @@
 //! A session with the files that it began with, in one file that replays on another machine: its
 //! log, and the workspace as it was, in a tar archive that gzip made smaller.
 //!
-//! What is known to hold secrets is left out. A bundle comes from anywhere: nothing in it is
-//! believed, and nothing is written outside of a new folder.
+//! What is known to hold secrets is left out.
 
 #![expect(clippy::disallowed_methods, reason = "bundles are files that the person names")]
 
@@ -10,58 +9,58 @@ use std::{
     borrow::Cow,
     collections::HashSet,
     ffi::OsStr,
-    fs::{self, File, OpenOptions, Permissions},
-    io::{self, BufRead, BufReader, BufWriter, Read, Take, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink},
-    path::{Component, Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
+    fs::{self, File, Permissions},
+    io::{self, BufWriter, Read, Write},
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
 };
 
-use flate2::{Compression, bufread::GzDecoder, write::GzEncoder};
+use flate2::{Compression, write::GzEncoder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenon_agent::{Record, Session, SessionEvent, read_session};
+use tenon_agent::{Record, Session, SessionEvent};
 use tenon_model::{CredentialShape, KnownValue, Masks, credential_values};
 
 use super::{
     Rebuilt, Root,
     attributes::{self, Attributes},
-    bounded,
-    copy::make_folder,
+    bounded, layout,
     made::{MADE, Made, Stored},
     names::OPEN,
-    scratch::Scratch,
-    tar::{self, DEPTH_MAX, Entry, EntryKind},
-    times::{Moment, moment, set_modified, set_moment},
+    tar::{self, Entry, EntryKind},
+    times::{Moment, moment},
 };
 use crate::{config::Config, error::CliError, masked::masked, texts::Text, whole_file};
 
 /// The version of the format.
-const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
+/// That of bundles in which no root is in another: what is in two of them is in newer ones once.
+const VERSION_BESIDE: u32 = 2;
 /// That of bundles without [`CHANGES`], which older versions of tenon read too.
 const VERSION_WITHOUT_CHANGES: u32 = 1;
 /// What a bundle holds besides `roots/NUMBER/…` and `made/NUMBER/NUMBER…`.
-const ABOUT: &str = "tenon-bundle.json";
-const LOG: &str = "session.jsonl";
-const CHANGES: &str = "changes.json";
-const ROOTS: &str = "roots";
+pub(super) const ABOUT: &str = "tenon-bundle.json";
+pub(super) const LOG: &str = "session.jsonl";
+pub(super) const CHANGES: &str = "changes.json";
+pub(super) const ROOTS: &str = "roots";
 
 /// Larger files are left out: they are data, and bundles go into repositories and mails.
 const FILE_BYTES_MAX: u64 = 32 << 20;
 /// The most bytes of all files, packed or unpacked.
-const BYTES_MAX: u64 = 1 << 30;
+pub(super) const BYTES_MAX: u64 = 1 << 30;
 /// The most files, folders and links.
-const ENTRIES_MAX: usize = 200_000;
+pub(super) const ENTRIES_MAX: usize = 200_000;
 /// The most bytes of what a bundle says of itself.
-const ABOUT_BYTES_MAX: u64 = 1 << 20;
+pub(super) const ABOUT_BYTES_MAX: u64 = 1 << 20;
 /// The most bytes of what it says of calls that were cut short, as of any file.
-const CHANGES_BYTES_MAX: u64 = FILE_BYTES_MAX;
+pub(super) const CHANGES_BYTES_MAX: u64 = FILE_BYTES_MAX;
 /// The most folders of a workspace.
-const ROOTS_MAX: usize = 16;
+pub(super) const ROOTS_MAX: usize = 16;
 
 /// What a program gets by its file beyond what its user has (setuid, setgid): a bundle may be unpacked by
 /// the system's own root, and gives nobody that.
-const POWERS: u32 = 0o6000;
+pub(super) const POWERS: u32 = 0o6000;
 
 /// Names of files that hold secrets by their nature.
 const SECRET_NAMES: [&str; 5] = [".netrc", ".git-credentials", ".npmrc", ".pypirc", ".htpasswd"];
@@ -72,25 +71,25 @@ const SAMPLE_ENDINGS: [&str; 3] = ["example", "sample", "template"];
 
 /// What a bundle says of itself.
 #[derive(Debug, Serialize, Deserialize)]
-struct About {
-    version: u32,
-    session: String,
+pub(super) struct About {
+    pub(super) version: u32,
+    pub(super) session: String,
     /// The folders of the workspace as they were named.
     #[serde(
         serialize_with = "tenon_agent::serialize_paths",
         deserialize_with = "tenon_agent::deserialize_paths"
     )]
-    roots: Vec<PathBuf>,
+    pub(super) roots: Vec<PathBuf>,
     /// When each of them was changed last; older versions did not say so.
     #[serde(default)]
-    roots_modified: Vec<Moment>,
+    pub(super) roots_modified: Vec<Moment>,
     tenon: String,
     /// Whether secrets were taken out of the log.
     #[serde(default)]
-    log_is_masked: bool,
+    pub(super) log_is_masked: bool,
     /// Whether it has what calls had changed that were cut short.
     #[serde(default)]
-    has_changes: bool,
+    pub(super) has_changes: bool,
 }
 
 /// Whether `path` is a bundle by its first bytes, and a file at all.
@@ -118,6 +117,7 @@ pub(crate) fn pack(
             masks: Masks::default(),
             left_out: Vec::new(),
             linked: HashSet::new(),
+            roots: files.roots.clone(),
         };
         packing.learn_secrets(files);
         packing.all(session, log, files)?;
@@ -139,6 +139,7 @@ struct Packing<'a> {
     left_out: Vec<String>,
     /// Files with several names of which one is in already.
     linked: HashSet<u64>,
+    roots: Vec<Root>,
 }
 
 impl Packing<'_> {
@@ -169,8 +170,13 @@ impl Packing<'_> {
     fn all(&mut self, session: &Session, log: &Path, files: &Rebuilt) -> io::Result<()> {
         let (log, log_is_masked) = self.masked(&fs::read(log)?);
         let modified = |root: &Root| fs::metadata(&root.copy)?.modified().map(moment);
+        let version = match () {
+            () if files.roots.iter().any(|root| layout::is_part(&files.roots, root)) => VERSION,
+            () if files.made.is_empty() => VERSION_WITHOUT_CHANGES,
+            () => VERSION_BESIDE,
+        };
         let about = About {
-            version: if files.made.is_empty() { VERSION_WITHOUT_CHANGES } else { VERSION },
+            version,
             session: session.id.clone(),
             roots: files.roots.iter().map(|root| root.recorded.clone()).collect(),
             roots_modified: files.roots.iter().map(modified).collect::<io::Result<_>>()?,
@@ -182,6 +188,9 @@ impl Packing<'_> {
         self.own(ABOUT, &about)?;
         self.own(LOG, &log)?;
         for (number, root) in files.roots.iter().enumerate() {
+            if layout::is_part(&files.roots, root) {
+                continue;
+            }
             let name = Path::new(ROOTS).join(number.to_string());
             self.tree(&root.copy, &name, Path::new(""))?;
         }
@@ -289,7 +298,7 @@ impl Packing<'_> {
         let mode = metadata.permissions().mode();
         let modified = metadata.modified()?;
         let is_written = if metadata.is_symlink() {
-            let kind = EntryKind::Link(fs::read_link(path)?.into_os_string());
+            let kind = EntryKind::Link(self.there(&fs::read_link(path)?).into_os_string());
             let attributes = Attributes::new();
             let entry = Entry { path: name, mode, modified, kind, attributes };
             tar::write_header(&mut self.out, &entry)?
@@ -312,17 +321,28 @@ impl Packing<'_> {
                 self.left_out
                     .push(format!("{beneath} as a name of another file: it is one itself"));
             }
-            let mut file = File::open(path)?.take(bytes);
-            let (mode, kind) = (mode & !POWERS, EntryKind::File(bytes));
+            let mode = mode & !POWERS;
             let attributes = self.attributes(path, shown);
-            let entry = Entry { path: name, mode, modified, kind, attributes };
-            self.file(entry, &mut file)?
+            let entry =
+                |kind: EntryKind| Entry { path: name.clone(), mode, modified, kind, attributes };
+            if layout::is_pointer(path) && bytes <= layout::POINTER_BYTES_MAX {
+                let content = layout::pointing(&fs::read(path)?, |path| self.there(path));
+                self.file(entry(EntryKind::File(content.len() as u64)), &mut &*content)?
+            } else {
+                let mut file = File::open(path)?.take(bytes);
+                self.file(entry(EntryKind::File(bytes)), &mut file)?
+            }
         };
         if !is_written {
             self.left_out
                 .push(format!("{beneath} (its name or its extended attributes are too long)"));
         }
         Ok(is_written && metadata.is_dir())
+    }
+
+    /// Returns a path that leads to a copy as it was recorded.
+    fn there(&self, path: &Path) -> PathBuf {
+        layout::there(&self.roots, path)
     }
 
     /// Returns why a file is left out, if it is.
@@ -417,182 +437,4 @@ fn open_to_user(path: &Path, rights: u32) -> io::Result<()> {
 
 fn is_small_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() <= ABOUT_BYTES_MAX)
-}
-
-/// Unpacks a bundle into a folder of its own.
-pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt), CliError> {
-    let refused = |error: io::Error| {
-        CliError::usage(Text::NoBundle.with(&[("path", &path.display())])).with_source(error)
-    };
-    let scratch = Scratch::new(config)?;
-    let file = File::open(path).map_err(refused)?;
-    // One byte more than there may be, so that too much is seen.
-    let limited =
-        GzDecoder::new(BufReader::new(file)).take(BYTES_MAX + (ENTRIES_MAX as u64 * 1_024));
-    let mut limited = BufReader::new(limited);
-    let (links, folders) = (Vec::new(), Vec::new());
-    let mut unpacking = Unpacking { scratch: &scratch, links, folders, changes: None };
-    let about = unpacking.all(&mut limited).map_err(refused)?;
-    to_the_end(&mut limited).map_err(refused)?;
-    let stored = unpacking.changes.take().unwrap_or_default();
-    let mut session = read_session(scratch.path(), "session")
-        .map_err(|error| CliError::usage(Text::BundleWithoutLog).with_source(error))?;
-    session.id = about.session;
-    let mut roots = Vec::new();
-    for (number, recorded) in about.roots.into_iter().enumerate() {
-        let copy = scratch.root(number);
-        make_folder(&copy)?;
-        if let Some(modified) = about.roots_modified.get(number) {
-            set_moment(&copy, *modified);
-        }
-        roots.push(Root { recorded, copy });
-    }
-    let made = match about.has_changes {
-        true => Made::of(&session.since_move()).with(stored, scratch.path()),
-        false => Made::default(),
-    };
-    let (notes, left_out, log_is_masked) = (Vec::new(), Vec::new(), about.log_is_masked);
-    Ok((session, Rebuilt { scratch, roots, notes, made, left_out, log_is_masked }))
-}
-
-/// Reads on behind the archive to the end of the file, where the checksum of all of it is.
-fn to_the_end(from: &mut BufReader<Take<GzDecoder<BufReader<File>>>>) -> io::Result<()> {
-    io::copy(from, &mut io::sink()).map_err(|error| match error.kind() {
-        // The decoder has read all that it expects, and its sum is not the one that it finds.
-        io::ErrorKind::InvalidInput => tar::wrong("it is damaged: its checksum is another"),
-        _ => error,
-    })?;
-    if from.get_ref().limit() == 0 {
-        return Err(tar::wrong("it unpacks to more than a bundle may hold"));
-    }
-    let file = from.get_mut().get_mut().get_mut();
-    match file.fill_buf()?.is_empty() {
-        true => Ok(()),
-        false => Err(tar::wrong("something follows behind its end")),
-    }
-}
-
-struct Unpacking<'a> {
-    scratch: &'a Scratch,
-    /// Made last, so that nothing is written through one.
-    links: Vec<(PathBuf, PathBuf, SystemTime)>,
-    /// Closed last, so that this user gets in.
-    folders: Vec<(PathBuf, Entry)>,
-    changes: Option<Stored>,
-}
-
-impl Unpacking<'_> {
-    fn all(&mut self, from: &mut impl Read) -> io::Result<About> {
-        let (mut about, mut bytes, mut entries) = (None, 0_u64, 0);
-        while let Some(entry) = tar::read_header(from)? {
-            entries += 1;
-            if let EntryKind::File(length) = entry.kind {
-                bytes = bytes.saturating_add(length);
-            }
-            bytes += entry.attributes.iter().map(|(_, value)| value.len() as u64).sum::<u64>();
-            if entries > ENTRIES_MAX || bytes > BYTES_MAX {
-                return Err(tar::wrong("it unpacks to more than a bundle may hold"));
-            }
-            if entry.path == Path::new(ABOUT) {
-                about = Some(read_about(from, &entry)?);
-            } else if entry.path == Path::new(CHANGES) {
-                let text = read_own(from, &entry, CHANGES_BYTES_MAX)?;
-                self.changes = Some(serde_json::from_slice(&text)?);
-            } else {
-                self.entry(from, entry)?;
-            }
-        }
-        for (link, target, modified) in &self.links {
-            symlink(target, link)?;
-            set_modified(link, *modified);
-        }
-        for (folder, entry) in self.folders.iter().rev() {
-            attributes::set(folder, &entry.attributes);
-            set_modified(folder, entry.modified);
-            fs::set_permissions(folder, Permissions::from_mode(entry.mode))?;
-        }
-        about.ok_or_else(|| tar::wrong("it does not say what it is"))
-    }
-
-    fn entry(&mut self, from: &mut impl Read, entry: Entry) -> io::Result<()> {
-        let place = self.place(&entry.path)?;
-        if let Some(above) = place.parent() {
-            fs::create_dir_all(above)?;
-        }
-        match &entry.kind {
-            EntryKind::Folder => {
-                if !place.is_dir() {
-                    fs::create_dir(&place)?;
-                }
-                self.folders.push((place, entry));
-            }
-            EntryKind::Link(target) => {
-                self.links.push((place, PathBuf::from(target), entry.modified));
-            }
-            EntryKind::File(bytes) => {
-                let mut options = OpenOptions::new();
-                // Never one that is there already.
-                let mut file = options.write(true).create_new(true).mode(0o600).open(&place)?;
-                if io::copy(&mut from.take(*bytes), &mut file)? != *bytes {
-                    return Err(tar::wrong("it ends in the middle of a file"));
-                }
-                tar::skip_padding(from, *bytes)?;
-                attributes::set(&place, &entry.attributes);
-                file.set_modified(entry.modified)?;
-                file.set_permissions(Permissions::from_mode(entry.mode & !POWERS))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns where an entry goes, which is in the new folder.
-    fn place(&self, path: &Path) -> io::Result<PathBuf> {
-        let names: Option<Vec<&OsStr>> = path
-            .components()
-            .map(|component| match component {
-                Component::Normal(name) => Some(name),
-                _ => None,
-            })
-            .collect();
-        let names = names.filter(|names| names.len() <= DEPTH_MAX).unwrap_or_default();
-        let is_below = |number: &OsStr, bound: usize| {
-            let number = number.to_str().and_then(|number| number.parse::<usize>().ok());
-            number.is_some_and(|number| number < bound)
-        };
-        match names.as_slice() {
-            [log] if *log == LOG => Ok(self.scratch.path().join(LOG)),
-            [top, number, _, ..]
-                if *top == ROOTS && is_below(number, ROOTS_MAX)
-                    || *top == MADE && is_below(number, ENTRIES_MAX) =>
-            {
-                Ok(self.scratch.path().join(path))
-            }
-            _ => Err(tar::wrong(&format!("{} does not belong into a bundle", path.display()))),
-        }
-    }
-}
-
-/// Reads what a bundle says of itself in `entry`.
-fn read_own(from: &mut impl Read, entry: &Entry, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let EntryKind::File(bytes) = entry.kind else { return Err(tar::wrong("it is none")) };
-    if bytes > bytes_max {
-        return Err(tar::wrong("it says too much of itself"));
-    }
-    let mut text = Vec::new();
-    from.take(bytes).read_to_end(&mut text)?;
-    tar::skip_padding(from, bytes)?;
-    Ok(text)
-}
-
-fn read_about(from: &mut impl Read, entry: &Entry) -> io::Result<About> {
-    let about: About = serde_json::from_slice(&read_own(from, entry, ABOUT_BYTES_MAX)?)?;
-    let is_named = |root: &PathBuf| root.is_absolute() && root.components().count() > 1;
-    if about.version > VERSION {
-        return Err(tar::wrong("a newer version of tenon made it"));
-    }
-    if about.roots.is_empty() || about.roots.len() > ROOTS_MAX || !about.roots.iter().all(is_named)
-    {
-        return Err(tar::wrong("the folders that it names are none"));
-    }
-    Ok(about)
 }

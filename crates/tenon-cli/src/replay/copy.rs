@@ -6,7 +6,7 @@
 
 use std::{
     fs::{self, DirBuilder, Metadata, OpenOptions, Permissions},
-    io::{self, Read},
+    io::{self, Read, Write},
     os::unix::fs::{
         DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink,
     },
@@ -18,7 +18,7 @@ use rustix::fs::CWD;
 use tenon_sandbox::{Source, secrets_of_home};
 
 use super::{
-    attributes,
+    Root, attributes, layout,
     names::{Names, id_of},
     times::set_modified,
 };
@@ -34,6 +34,8 @@ const CACHE_TAG: (&str, &[u8]) = ("CACHEDIR.TAG", b"Signature: 8a477f597d28d1727
 
 /// Copies trees within one limit.
 pub(super) struct Copying {
+    /// Folders and their copies: what leads to one leads to its copy.
+    roots: Vec<Root>,
     /// Not copied, and not spoken of.
     skipped: Vec<PathBuf>,
     /// Not copied, and said so; whether it is tenon's own.
@@ -47,11 +49,12 @@ pub(super) struct Copying {
 
 impl Copying {
     /// Returns one that leaves out `own` folders and `scratch`.
-    pub(super) fn new(own: &[PathBuf], scratch: &Path) -> Self {
+    pub(super) fn new(own: &[PathBuf], scratch: &Path, roots: &[Root]) -> Self {
         let mut skipped = own.to_vec();
         skipped.extend(scratch.parent().map(Path::to_path_buf));
-        let (bytes, entries, notes, names) = (0, 0, Vec::new(), Names::default());
-        Self { skipped, left_out: Vec::new(), bytes, entries, notes, names }
+        let (roots, left_out, notes) = (roots.to_vec(), Vec::new(), Vec::new());
+        let (bytes, entries, names) = (0, 0, Names::default());
+        Self { roots, skipped, left_out, bytes, entries, notes, names }
     }
 
     /// Has it leave out tenon's own folders, and where programs keep secrets in the home folder, and say so.
@@ -71,6 +74,19 @@ impl Copying {
 
     pub(super) fn into_notes(self) -> (Vec<String>, Names) {
         (self.notes, self.names)
+    }
+
+    /// Copies the roots, and what is in two of them once.
+    pub(super) fn roots(&mut self) -> Result<(), CliError> {
+        let mut roots = self.roots.clone();
+        // That in which another is goes first.
+        roots.sort_by_key(|root| root.copy.components().count());
+        for Root { recorded, copy } in roots {
+            if copy.symlink_metadata().is_err() {
+                self.tree(&recorded, &copy)?;
+            }
+        }
+        Ok(())
     }
 
     /// Copies the folder `from` to `to`, which is made.
@@ -161,7 +177,9 @@ impl Copying {
             Err(error) => return Ok(Err(error)),
         };
         if metadata.is_symlink() {
-            let linked = source.target().and_then(|target| symlink(target, to));
+            let linked = source
+                .target()
+                .and_then(|target| symlink(layout::here(&self.roots, target.as_ref()), to));
             set_modified(to, metadata.modified().unwrap_or(UNIX_EPOCH));
             return Ok(linked.map(|()| false));
         }
@@ -189,13 +207,28 @@ impl Copying {
             return Ok(Ok(false));
         }
         self.count(metadata.len())?;
-        let copied = copy_file(source, &metadata, to);
+        let copied = self.copy_file(source, &metadata, to);
         self.copy_attributes((source, shown), to);
         set_modified(to, metadata.modified().unwrap_or(UNIX_EPOCH));
         if has_several {
             self.names.add(id, to);
         }
         Ok(copied.map(|()| false))
+    }
+
+    fn copy_file(&self, source: &Source, metadata: &Metadata, to: &Path) -> io::Result<()> {
+        let mut file = source.read()?;
+        let mut copy =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(to)?;
+        if layout::is_pointer(to) && metadata.len() <= layout::POINTER_BYTES_MAX {
+            let mut content = Vec::new();
+            file.read_to_end(&mut content)?;
+            let here = |path: &Path| layout::here(&self.roots, path);
+            copy.write_all(&layout::pointing(&content, here))?;
+        } else {
+            io::copy(&mut file, &mut copy)?;
+        }
+        copy.set_permissions(metadata.permissions())
     }
 
     fn copy_attributes(&mut self, (source, shown): (&Source, &Path), to: &Path) {
@@ -225,6 +258,27 @@ impl Copying {
         let too_large = Text::TooLargeToCopy.with(&[("n", &entries), ("bytes", &bytes)]);
         Err(CliError::failed(too_large).with_hint(Text::HintToolsFrom))
     }
+}
+
+/// Says in which copies of `roots` git does not find the repository that the folder had, which is in none of them.
+pub(super) fn without_repository(roots: &[Root]) -> Vec<String> {
+    let note = |root: &Root| {
+        let pointer = root.copy.join(".git");
+        let is_pointer = pointer
+            .symlink_metadata()
+            .is_ok_and(|it| it.is_file() && it.len() <= layout::POINTER_BYTES_MAX);
+        let content = is_pointer.then(|| fs::read(&pointer).ok()).flatten()?;
+        let repository = layout::repository(&root.copy, &content)?;
+        let is_copied = roots.iter().any(|root| repository.starts_with(&root.copy));
+        let (folder, repository) = (root.recorded.display(), repository.display());
+        (!is_copied).then(|| {
+            format!(
+                "the repository of {folder} is in no folder of the session ({repository}): commands of git find \
+                 none there, and differ"
+            )
+        })
+    };
+    roots.iter().filter_map(note).collect()
 }
 
 /// Makes a folder and those above it.
@@ -260,14 +314,6 @@ fn names_of(path: &Path) -> Vec<PathBuf> {
     let mut names: Vec<PathBuf> = named.into_iter().chain(path.canonicalize().ok()).collect();
     names.dedup();
     names
-}
-
-fn copy_file(source: &Source, metadata: &Metadata, to: &Path) -> io::Result<()> {
-    let mut file = source.read()?;
-    let mut copy =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(to)?;
-    io::copy(&mut file, &mut copy)?;
-    copy.set_permissions(metadata.permissions())
 }
 
 fn is_cache(folder: &Source) -> bool {

@@ -131,7 +131,7 @@ impl Made {
         let folder = copy.scratch.path().join(MADE).join(self.folders.to_string());
         copy::make_folder(&folder)?;
         self.folders += 1;
-        let mut copying = Copying::new(&[], copy.scratch.path());
+        let mut copying = Copying::new(&[], copy.scratch.path(), &[]);
         let mut pieces = Vec::new();
         for change in &changes.files {
             if let ChangeKind::Renamed { from, .. } = &change.kind {

@@ -6,21 +6,26 @@
 mod attributes;
 mod bundle;
 mod copy;
+mod layout;
 mod made;
 mod names;
 mod rebuild;
 mod scratch;
 mod tar;
 mod times;
+mod unpack;
 
 use std::path::{Component, Path, PathBuf};
 
 use tenon_agent::{ChangesOfCall, Session, SessionEvent, SessionNote};
 use tenon_sandbox::Journal;
 
-pub(crate) use self::bundle::{is_bundle, pack, unpack};
 use self::made::Made;
-pub(crate) use self::scratch::Scratch;
+pub(crate) use self::{
+    bundle::{is_bundle, pack},
+    scratch::Scratch,
+    unpack::unpack,
+};
 use crate::{config::Config, error::CliError, texts::Text};
 
 /// Notes of one kind that are told; more are counted.
@@ -68,14 +73,11 @@ impl Rebuilt {
             format!("{}, a folder of the session, is not there any more", folder.display())
         };
         let mut notes: Vec<String> = gone.iter().map(not_there).collect();
-        let mut copying = copy::Copying::new(&own, rebuilt.scratch.path());
-        copying = copying.without_private(&config.folders);
+        rebuilt.roots = rebuilt.scratch.roots(folders);
+        let mut copying = copy::Copying::new(&own, rebuilt.scratch.path(), &rebuilt.roots)
+            .without_private(&config.folders);
         rebuilt.left_out = copying.left_out();
-        for (number, folder) in folders.iter().enumerate() {
-            let to = rebuilt.scratch.root(number);
-            copying.tree(folder, &to)?;
-            rebuilt.roots.push(Root { recorded: folder.clone(), copy: to });
-        }
+        copying.roots()?;
         let (not_copied, mut names) = copying.into_notes();
         notes.extend(not_copied);
         match journal {
@@ -89,6 +91,7 @@ impl Rebuilt {
             }
         }
         names.close();
+        notes.extend(copy::without_repository(&rebuilt.roots));
         rebuilt.notes = bounded(notes);
         Ok(rebuilt)
     }
@@ -96,13 +99,10 @@ impl Rebuilt {
     /// Returns an empty workspace in the place of the session's.
     pub(crate) fn nothing(session: &Session, config: &Config) -> Result<Self, CliError> {
         let scratch = Scratch::new(config)?;
-        let mut roots = Vec::new();
-        for (number, recorded) in
-            recorded_roots(&session.since_move()).0.into_iter().enumerate().take(1)
-        {
-            let copy = scratch.root(number);
-            copy::make_folder(&copy)?;
-            roots.push(Root { recorded, copy });
+        let first = recorded_roots(&session.since_move()).0.into_iter().take(1);
+        let roots = scratch.roots(first.collect());
+        for root in &roots {
+            copy::make_folder(&root.copy)?;
         }
         match roots.is_empty() {
             true => Err(CliError::failed(Text::NoFolderRecorded)),
@@ -118,18 +118,22 @@ impl Rebuilt {
         std::mem::take(&mut self.made).into_changes(self.roots.clone())
     }
 
-    /// Returns the folders above the first root as they were recorded, and those above its copy as far
-    /// as they are tenon's own.
+    /// Returns the folders above the roots as they were recorded, and those above their copies: of the first
+    /// root as far as they are tenon's own.
     pub(crate) fn above(&self) -> Vec<(String, String)> {
-        let Some(root) = self.roots.first() else { return Vec::new() };
-        let own = self.scratch.path().parent();
-        let is_own = |folder: &&Path| own.is_some_and(|own| folder.starts_with(own));
-        let copies = root.copy.ancestors().skip(1).take_while(is_own);
-        let recorded = root.recorded.ancestors().skip(1);
-        let names = |(there, here): (&Path, &Path)| {
-            (there.display().to_string(), here.display().to_string())
-        };
-        recorded.zip(copies).map(names).collect()
+        let (own, all) = (self.scratch.path().parent(), self.scratch.path().join("roots"));
+        let mut above: Vec<(String, String)> = Vec::new();
+        for (number, root) in self.roots.iter().enumerate() {
+            let until = if number == 0 { own.unwrap_or(&all) } else { &all };
+            let copies = root.copy.ancestors().skip(1).take_while(|it| it.starts_with(until));
+            for (there, here) in root.recorded.ancestors().skip(1).zip(copies) {
+                let pair = (there.display().to_string(), here.display().to_string());
+                if !above.contains(&pair) {
+                    above.push(pair);
+                }
+            }
+        }
+        above
     }
 
     fn place(&self, path: &Path) -> Option<PathBuf> {

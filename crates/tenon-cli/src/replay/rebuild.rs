@@ -25,6 +25,7 @@ use tenon_sandbox::{
 use super::{
     Rebuilt, attributes,
     copy::{make_pipe, make_room, remove},
+    layout,
     made::Made,
     names::{FileId, Names},
     times::set_modified,
@@ -367,7 +368,7 @@ impl Taking<'_> {
             }
             EntryKind::Link => {
                 make_room(&at)?;
-                symlink(&entry.target, &at)?;
+                symlink(layout::here(&self.copy.roots, entry.target.as_ref()), &at)?;
                 set_modified(&at, entry.modified);
                 Ok(true)
             }
@@ -443,6 +444,10 @@ impl Taking<'_> {
         {
             fs::write(at, bytes)?;
             is_known = true;
+        }
+        if layout::is_pointer(at) && fs::metadata(at)?.len() <= layout::POINTER_BYTES_MAX {
+            let here = |path: &Path| layout::here(&self.copy.roots, path);
+            fs::write(at, layout::pointing(&fs::read(at)?, here))?;
         }
         set_attributes(at, entry);
         set_modified(at, entry.modified);

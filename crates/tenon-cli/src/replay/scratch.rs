@@ -15,6 +15,7 @@ use std::{
 
 use rustix::fs::OFlags;
 
+use super::{Root, layout};
 use crate::{config::Config, error::CliError, texts::Text};
 
 /// In tenon's cache.
@@ -71,9 +72,16 @@ impl Scratch {
         &self.path
     }
 
-    /// Returns where the copy of a root is.
-    pub(super) fn root(&self, number: usize) -> PathBuf {
-        self.path.join("roots").join(number.to_string())
+    /// Returns the folders with where their copies are, which lie to each other as the folders do.
+    pub(super) fn roots(&self, folders: Vec<PathBuf>) -> Vec<Root> {
+        let places = layout::beneath(&folders);
+        self.roots_at(folders, &places)
+    }
+
+    /// The same for places beneath the folder that all copies are in.
+    pub(super) fn roots_at(&self, folders: Vec<PathBuf>, places: &[PathBuf]) -> Vec<Root> {
+        let root = |(recorded, place)| Root { recorded, copy: self.path.join("roots").join(place) };
+        folders.into_iter().zip(places).map(root).collect()
     }
 
     /// Returns where a replay keeps its own things.

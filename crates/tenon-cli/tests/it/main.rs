@@ -49,6 +49,7 @@ mod refused;
 mod replay;
 mod replay_elsewhere;
 mod replay_files;
+mod replay_folders;
 mod replay_home;
 mod replay_killed;
 mod replay_random;

@@ -17,7 +17,7 @@ fn copies(place: &Place) -> Vec<(PathBuf, bool)> {
     let entries =
         std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
     let copies = entries.filter(|path| path.is_dir());
-    copies.map(|copy| (copy.clone(), copy.join("roots/0/up").exists())).collect()
+    copies.map(|copy| (copy.clone(), copy.join("roots/work/up").exists())).collect()
 }
 
 /// Begins a replay and waits until the command of the session is at work in its copy.

@@ -26,7 +26,8 @@ impl FrontEnd for Course {
             SessionEvent::Call(CallEvent::CallChanged(changes)) => {
                 let mut state = self.state();
                 state.files.changed(changes);
-                state.changes.insert(changes.call_id.clone(), changes.clone());
+                let evened = self.evened(&state, changes);
+                state.changes.insert(changes.call_id.clone(), evened);
             }
             SessionEvent::Call(CallEvent::ToolResult {
                 call_id,
