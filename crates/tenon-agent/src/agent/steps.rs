@@ -100,11 +100,22 @@ impl Agent {
         Ok(())
     }
 
+    /// Has the log told what was undone from elsewhere in the middle of a turn, where it happened.
+    fn note_undone(&mut self) -> Result<(), LogError> {
+        let Some(undone) = &mut self.undone else { return Ok(()) };
+        let notes = undone.take(|| self.recorder.session())?;
+        if !notes.is_empty() {
+            undone.set_untold();
+        }
+        notes.into_iter().try_for_each(|note| self.recorder.record(note))
+    }
+
     pub(super) async fn call_model(
         &mut self,
         turn: &mut Turn,
         cancel: &CancellationToken,
     ) -> Result<(), LogError> {
+        self.note_undone()?;
         let space = self.meter.space(&self.conversation);
         let request = self.exchange.request(&self.conversation, turn.reply_tokens_max(&space));
         let is_limited = turn.has_limited_reply(&space);
@@ -228,6 +239,7 @@ impl Agent {
         calls: &[ToolCall],
         cancel: &CancellationToken,
     ) -> Result<(), LogError> {
+        self.note_undone()?;
         let results = self.dispatch.run(calls, &self.recorder, cancel).await?;
         let nudge = turn.on_results(calls, &results);
         if let Some(text) = nudge.clone() {

@@ -1,5 +1,5 @@
-//! What was undone since the last prompt, by whatever way and from wherever: the journal knows it,
-//! and the log is told before the prompt, so that the log alone says what the files were.
+//! What was undone, by whatever way and from wherever: the journal knows it, and the log is told before each
+//! prompt, each request and the calls of each reply, so that the log alone says what the files were.
 
 use std::{
     collections::HashSet,
@@ -27,6 +27,8 @@ pub(super) struct UndoneSince {
     known: CheckpointId,
     /// Whether the conversation is another than the one that was told last.
     branch_changed: bool,
+    /// Whether the log was told of something in the middle of a turn, and the model not yet.
+    is_untold: bool,
     /// A replay tells what was told.
     is_replay: bool,
 }
@@ -48,7 +50,8 @@ impl UndoneSince {
             None => journal.newest().ok()?.unwrap_or(CheckpointId::new(0)),
         };
         let (branch_changed, is_replay) = (options.resumed.is_some(), options.stand_in.is_some());
-        Some(Self { journal, session, roots, known, branch_changed, is_replay })
+        let is_untold = false;
+        Some(Self { journal, session, roots, known, branch_changed, is_untold, is_replay })
     }
 
     pub(super) fn journal(&self) -> &Journal {
@@ -62,10 +65,17 @@ impl UndoneSince {
 
     /// Returns whether the model may have to be told something; `something_undone` since the last prompt.
     pub(super) fn is_news_due(&mut self, something_undone: bool) -> bool {
-        (std::mem::take(&mut self.branch_changed) || something_undone) && !self.is_replay
+        let is_untold = std::mem::take(&mut self.is_untold);
+        (std::mem::take(&mut self.branch_changed) || something_undone || is_untold)
+            && !self.is_replay
     }
 
-    /// Returns what was undone since the last time, in order: by this session, and by others of what the
+    /// Notes that the log was told of something that the model is told with the next prompt.
+    pub(super) fn set_untold(&mut self) {
+        self.is_untold = true;
+    }
+
+    /// Returns what was undone since the last time this was asked, in order: by this session, and by others of what the
     /// log that `read` gives knows, as a fork knows calls of the session that it left.
     pub(super) fn take(
         &mut self,

@@ -7,11 +7,11 @@
 mod evened;
 mod front;
 mod stand_in;
+mod undo;
 
 use std::{
     collections::{BTreeMap, HashMap},
-    path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use futures::{StreamExt, stream};
@@ -29,8 +29,8 @@ use super::{
     given,
     places::PlaceNames,
     recording::{
-        Killed, Recorded, RecordedResult, RecordedTurn, RecordedUndo, Recording, ReplyEnd,
-        SeenFiles, UNREADABLE, UNREADABLE_BEFORE,
+        Killed, Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd, SeenFiles,
+        UNDONE_SOMEWHERE, UNREADABLE, UNREADABLE_BEFORE,
     },
     reply::events,
 };
@@ -52,6 +52,8 @@ pub(super) struct Course {
     until: Option<u32>,
     /// That of the replay.
     workspace: Workspace,
+    /// What was undone is undone in this.
+    journal: Option<Journal>,
     /// What the person says while the agent works.
     queue: PromptQueue,
     state: Mutex<State>,
@@ -85,12 +87,12 @@ impl Course {
         (session, is_masked): (Session, bool),
         recording: Recording,
         answers: Option<Recording>,
-        (workspace, places): (Workspace, PlaceNames),
+        (workspace, journal, places): (Workspace, Option<Journal>, PlaceNames),
         (until, make): (Option<u32>, Option<ChangesOfCall>),
     ) -> Self {
         let state = State { places, files: Files::new(make), ..State::default() };
         let (queue, state) = (PromptQueue::default(), Mutex::new(state));
-        Self { session, is_masked, recording, answers, until, workspace, queue, state }
+        Self { session, is_masked, recording, answers, until, workspace, journal, queue, state }
     }
 
     /// Whether answers are taken instead of running calls.
@@ -127,15 +129,6 @@ impl Course {
 
     fn has_all_wanted(&self, state: &State) -> bool {
         self.until.is_some_and(|until| state.outcome.steps >= until)
-    }
-
-    /// Undoes in `journal`, that of the replay, what was undone in the recording. Looks at files.
-    pub(super) fn undo(&self, undo: &RecordedUndo, journal: &Journal, everywhere: &[PathBuf]) {
-        let recorded = &self.recording.checkpoints;
-        let undone = self.state().files.undo(undo, recorded, journal, everywhere);
-        if let Err(reason) = undone {
-            self.end_early(reason);
-        }
     }
 
     /// Takes in that a turn begins that `cancel` ends.
@@ -424,6 +417,15 @@ impl Course {
         if self.recording.damaged_behind.is_some_and(|requests| requests <= state.next) {
             return state.end_early(UNREADABLE_BEFORE);
         }
+        let is_of_calls = matches!(what, Diverged::Result | Diverged::Files);
+        let is_beside =
+            is_of_calls && self.current(state).is_some_and(|recorded| recorded.undone_beside);
+        let is_behind = |requests: usize| {
+            requests < state.next || requests == state.next && (is_of_calls || requests == 0)
+        };
+        if is_beside || self.recording.undone_behind.is_some_and(is_behind) {
+            return state.end_early(UNDONE_SOMEWHERE);
+        }
         if !state.is_over {
             let (call_id, call) = (None, None);
             state.outcome.divergence =
@@ -487,7 +489,7 @@ fn is_outside(state: &State, call_id: &str) -> bool {
 
 impl Course {
     /// Answers a request as it was answered then.
-    pub(super) fn reply(&self, request: &Request) -> EventStream<'_> {
+    pub(super) fn reply(self: &Arc<Self>, request: &Request) -> EventStream<'_> {
         if !self.state().is_logged {
             return self.summary();
         }
@@ -498,7 +500,9 @@ impl Course {
         };
         let empty = Message { role: tenon_model::Role::Assistant, content: Vec::new() };
         let message = recorded.message.as_ref().unwrap_or(&empty);
+        let before = self.undo_before(recorded);
         let events = stream::iter(events(message, recorded.usage, stop).into_iter().map(Ok));
+        let events = before.chain(events);
         match &recorded.end {
             ReplyEnd::Failed(kind, words) => {
                 let error = ProviderError::new(*kind, words.clone());

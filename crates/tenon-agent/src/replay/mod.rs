@@ -12,10 +12,9 @@ mod played;
 mod recording;
 mod reply;
 
-use std::{mem, path::PathBuf, sync::Arc};
+use std::{mem, sync::Arc};
 
 use tenon_model::{Abilities, ContentBlock, Message};
-use tenon_sandbox::{Journal, off_thread};
 use tokio_util::sync::CancellationToken;
 
 pub use self::divergence::{Diverged, Divergence};
@@ -23,7 +22,7 @@ use self::{
     course::Course,
     places::PlaceNames,
     played::Played,
-    recording::{Input, RecordedTurn, RecordedUndo, Recording},
+    recording::{Input, RecordedTurn, Recording},
 };
 use crate::{
     agent::Agent,
@@ -165,7 +164,7 @@ pub async fn replay(
         Lists { own: options.tools.clone(), lists: how.tools_for, recall: options.recall.clone() };
     let answers = how.results_of.map(|session| Recording::of(&session, false));
     let places = PlaceNames::new(how.places, how.places_above);
-    let places = (options.workspace.clone(), places);
+    let places = (options.workspace.clone(), options.journal.clone(), places);
     let steps_before = steps_in(session.records.iter().take(session.moved_behind()));
     if how.until.is_some_and(|until| until <= steps_before) {
         return Ok(Replayed { steps_before, ..Replayed::default() });
@@ -185,7 +184,6 @@ pub async fn replay(
     options.queue = course.queue().clone();
     options.stand_in = Some(Arc::clone(&course) as Arc<dyn StandIn>);
     let (sandbox, runs) = (options.sandbox.clone(), !course.takes_answers());
-    let (journal, roots) = (options.journal.clone(), options.workspace.roots());
     let mut agent = Agent::new(options)?;
     for input in inputs {
         if course.is_over() {
@@ -211,9 +209,7 @@ pub async fn replay(
                 let tools = lists.choose(&course, &abilities);
                 agent.set_model(Arc::new(Played::new(&course, model, abilities)), tools)?;
             }
-            Input::Undo(undone) => {
-                undo(&course, undone, journal.clone(), roots.clone()).await;
-            }
+            Input::Undo(undone) => course.undo(undone).await,
         }
     }
     sandbox.jobs().stop_all().await;
@@ -244,24 +240,6 @@ async fn take_turn(
         agent.set_seen(course.seen_at(killed.line));
     }
     Ok(())
-}
-
-/// Undoes where blocking is allowed. One that cannot be done ends the replay.
-async fn undo(
-    course: &Arc<Course>,
-    undone: RecordedUndo,
-    journal: Option<Journal>,
-    everywhere: Vec<PathBuf>,
-) {
-    if course.takes_answers() {
-        return;
-    }
-    let Some(journal) = journal else {
-        return course.end_early("files were undone in between, and undo is switched off here");
-    };
-    let course = Arc::clone(course);
-    // A panic in there shows in what comes then.
-    let _ = off_thread(move || course.undo(&undone, &journal, &everywhere)).await;
 }
 
 /// Where the tools of a replay are taken from.

@@ -1,9 +1,12 @@
 //! A log as a recording: what was given to the session, what the model answered to each request,
 //! and what came of the calls. Pure.
 
+mod undone;
+
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     ops::Range,
+    path::PathBuf,
 };
 
 use tenon_model::{
@@ -32,6 +35,10 @@ pub(super) const UNREADABLE: &str = "the next prompt or reply cannot be read in 
 pub(super) const UNREADABLE_BEFORE: &str =
     "what comes next is otherwise, and a part before it cannot be read in the log";
 
+/// Why a replay ends where it differs and something was undone that is not where it was.
+pub(super) const UNDONE_SOMEWHERE: &str = "what comes next is otherwise, and something was undone from elsewhere in the \
+     middle of a turn: the log does not say between which calls";
+
 /// What changed something: a call, and which of the changes that it told of.
 pub(super) type Changed = (String, usize);
 
@@ -51,6 +58,9 @@ pub(super) struct Recording {
     pub cut_short: Option<String>,
     /// Behind how many requests the first event is missing that cannot be read in the log.
     pub damaged_behind: Option<usize>,
+    /// Behind how many requests something was undone in the middle of a turn, where an older version wrote the log:
+    /// it does not say where.
+    pub undone_behind: Option<usize>,
     /// Every rule that decided on a call.
     pub rules: Vec<String>,
     /// By which rules changes of each call were refused while it ran.
@@ -149,6 +159,10 @@ pub(super) struct Recorded {
     pub cut_short: HashSet<String>,
     /// Calls that had begun.
     pub started: HashSet<String>,
+    /// What was undone from elsewhere since the calls before it, and before its own.
+    pub undone: Vec<RecordedUndo>,
+    /// Something was undone from elsewhere while its calls ran.
+    pub undone_beside: bool,
     /// The model was told to go on behind it.
     pub continued: bool,
 }
@@ -256,6 +270,8 @@ struct OpenTurn {
     first: usize,
     said: Vec<Message>,
     killed: Option<Killed>,
+    /// What was undone since the last calls.
+    undone: Vec<RecordedUndo>,
 }
 
 #[derive(Default)]
@@ -272,6 +288,9 @@ struct Reader {
     abilities: Abilities,
     /// How many changes each call told of.
     changes: HashMap<String, usize>,
+    /// The folders, and the checkpoints of calls there with how many requests there were by then.
+    roots: Vec<PathBuf>,
+    changed_at: Vec<(u64, usize)>,
     /// The log says what was undone; those of older versions do not.
     names_undone: bool,
     /// The line of the last event.
@@ -322,7 +341,8 @@ impl Reader {
 
     fn note(&mut self, line: u64, note: &SessionNote) -> Result<(), &'static str> {
         match note {
-            SessionNote::SessionStarted { model, abilities, .. } => {
+            SessionNote::SessionStarted { model, abilities, workspace, .. } => {
+                workspace.clone_into(&mut self.roots);
                 self.goes_on_with(model, abilities.clone().unwrap_or_default());
             }
             // What follows was done before the session went on.
@@ -337,20 +357,21 @@ impl Reader {
             }
             SessionNote::SessionResumed { model, abilities, .. }
             | SessionNote::ModelChanged { model, abilities, .. } => {
-                if matches!(note, SessionNote::SessionResumed { .. }) {
+                if let SessionNote::SessionResumed { workspace, .. } = note {
                     self.recording.inputs.push(Input::Resume);
+                    // In other folders checkpoints are counted anew.
+                    if *workspace != self.roots {
+                        workspace.clone_into(&mut self.roots);
+                        self.changed_at.clear();
+                    }
                 }
                 // Older versions do not say what another model can do.
                 let abilities = abilities.clone().unwrap_or_else(|| self.abilities.clone());
                 self.goes_on_with(model, abilities);
             }
-            SessionNote::FilesUndone { .. } if self.turn.is_some() => {
-                return Err("files were undone in the middle of a turn");
-            }
             SessionNote::FilesUndone { by, of, idle, .. } => {
                 self.names_undone = true;
-                let (by, of, idle) = (*by, of.clone(), idle.clone());
-                self.recording.inputs.push(Input::Undo(RecordedUndo { by, of, idle }));
+                self.undone(RecordedUndo { by: *by, of: of.clone(), idle: idle.clone() });
             }
             SessionNote::Rewound { turns, .. } => self.recording.inputs.push(Input::Rewind(*turns)),
             SessionNote::CompactionUndone { .. } => {
@@ -439,7 +460,13 @@ impl Reader {
         match event {
             ModelEvent::RequestSent { .. } => {
                 let sent = Some(event.clone());
-                self.recording.requests.push(Recorded { line, sent, ..Recorded::default() });
+                let undone = self
+                    .turn
+                    .as_mut()
+                    .map(|turn| std::mem::take(&mut turn.undone))
+                    .unwrap_or_default();
+                let request = Recorded { line, sent, undone, ..Recorded::default() };
+                self.recording.requests.push(request);
             }
             ModelEvent::AssistantMessage { message, stop, usage, .. } => {
                 if self.request().is_none_or(|request| request.message.is_some()) {
@@ -466,6 +493,8 @@ impl Reader {
                 let changed = (changes.call_id.clone(), *told);
                 *told += 1;
                 let checkpoint = changes.checkpoint.map(|checkpoint| (checkpoint, changed));
+                let requests = self.recording.requests.len();
+                self.changed_at.extend(changes.checkpoint.map(|id| (id, requests)));
                 self.recording.checkpoints.extend(checkpoint);
             }
             _ => {}
@@ -555,14 +584,18 @@ impl Reader {
 
     fn open(&mut self, message: &Message) {
         let (message, first) = (message.clone(), self.recording.requests.len());
-        self.turn = Some(OpenTurn { message, first, said: Vec::new(), killed: None });
+        let (said, undone) = (Vec::new(), Vec::new());
+        self.turn = Some(OpenTurn { message, first, said, killed: None, undone });
         self.killed_at = None;
     }
 
     fn close(&mut self, ended: Option<EndReason>) {
-        let Some(OpenTurn { message, first, said, killed }) = self.turn.take() else { return };
+        let Some(OpenTurn { message, first, said, killed, undone }) = self.turn.take() else {
+            return;
+        };
         let requests = first..self.recording.requests.len();
         let turn = RecordedTurn { requests, said, ended, killed };
         self.recording.inputs.push(Input::Prompt { message, turn });
+        self.recording.inputs.extend(undone.into_iter().map(Input::Undo));
     }
 }

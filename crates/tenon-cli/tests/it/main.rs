@@ -54,6 +54,7 @@ mod replay_home;
 mod replay_killed;
 mod replay_random;
 mod replay_sessions;
+mod replay_undone;
 mod requests;
 mod resume;
 mod session_folders;
