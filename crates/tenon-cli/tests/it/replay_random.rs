@@ -8,11 +8,11 @@ use serde_json::json;
 use crate::program::Place;
 
 /// Lists what there is: kinds, permissions, links and contents.
-const LOOK: &str = "find . -mindepth 1 -printf '%y %m %l %p\\n' | sort; \
-                    find . -type f -exec md5sum {} + | sort -k 2";
+const LOOK: &str = "find . ../lib -mindepth 1 -printf '%y %m %l %p\\n' | sort; \
+                    find . ../lib -type f -exec md5sum {} + | sort -k 2";
 
 /// Lists which names are names of one file.
-const NAMES: &str = "find . -type f -links +1 -printf '%i %p\\n' | sort -k 2 | \
+const NAMES: &str = "find . ../lib -type f -links +1 -printf '%i %p\\n' | sort -k 2 | \
                      awk '!n[$1] { n[$1] = ++c } { print n[$1], $2 }'";
 
 /// A sequence of numbers that a seed decides (SplitMix64).
@@ -32,7 +32,9 @@ impl Numbers {
         let names: Vec<&str> = (0..depth)
             .map(|_| ["a", "b", "c", "d"][usize::try_from(self.next(4)).unwrap()])
             .collect();
-        names.join("/")
+        // Also in a folder that is added.
+        let above = if self.next(5) == 0 { "../lib/" } else { "" };
+        above.to_owned() + &names.join("/")
     }
 
     fn operation(&mut self) -> String {
@@ -70,7 +72,10 @@ fn output(place: &Place, program: &str, arguments: &[&str]) -> String {
 
 fn check(seed: u64) {
     let (place, mut numbers) = (Place::new(), Numbers(seed));
+    let lib = place.path("lib").display().to_string();
+    std::fs::create_dir(&lib).unwrap();
     output(&place, "sh", &["-c", &numbers.operations(14)]);
+    std::os::unix::fs::symlink(&lib, place.path("work/link")).unwrap();
     let before = output(&place, "sh", &["-c", LOOK]);
     let call =
         |command: &str| json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
@@ -78,7 +83,7 @@ fn check(seed: u64) {
     turns.extend((0..3).map(|_| call(&numbers.operations(4))));
     turns.push(json!({"text": "Done."}));
     let script = place.script(turns.into());
-    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+    place.run(&["-p", "--model", &script, "--allow", "bash", "--add-dir", &lib, "go"]).ends_with(0);
     for _ in 0..numbers.next(4) {
         let count = (1 + numbers.next(2)).to_string();
         let step: &[&str] = if numbers.next(2) == 0 { &["undo", &count] } else { &["redo"] };
@@ -89,8 +94,11 @@ fn check(seed: u64) {
     let run = place.run(&["replay", "last"]);
     assert!(run.out.contains("nothing differs") && run.error.is_empty(), "{}", said(&run));
     let run = place.run(&["export", "last", "--bundle", "../out.tar.gz"]).ends_with(0);
-    std::fs::create_dir_all(place.path("unpacked/roots/0")).unwrap();
+    for root in ["unpacked/roots/0", "unpacked/roots/1"] {
+        std::fs::create_dir_all(place.path(root)).unwrap();
+    }
     output(&place, "tar", &["xzf", "../out.tar.gz", "-C", "../unpacked"]);
+    std::fs::rename(place.path("unpacked/roots/1"), place.path("unpacked/roots/lib")).unwrap();
     let bundled = output(&place, "sh", &["-c", &format!("cd ../unpacked/roots/0; {LOOK}")]);
     assert_eq!(before, bundled, "{}", said(&run));
 }
