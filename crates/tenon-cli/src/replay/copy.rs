@@ -268,8 +268,9 @@ pub(super) fn without_repository(roots: &[Root]) -> Vec<String> {
             .symlink_metadata()
             .is_ok_and(|it| it.is_file() && it.len() <= layout::POINTER_BYTES_MAX);
         let content = is_pointer.then(|| fs::read(&pointer).ok()).flatten()?;
-        let repository = layout::repository(&root.copy, &content)?;
-        let is_copied = roots.iter().any(|root| repository.starts_with(&root.copy));
+        let repository = layout::repository(&root.recorded, &content)?;
+        let copied = layout::here(roots, &repository);
+        let is_copied = roots.iter().any(|root| copied.starts_with(&root.copy));
         let (folder, repository) = (root.recorded.display(), repository.display());
         (!is_copied).then(|| {
             format!(

@@ -429,7 +429,8 @@ texts! {
     "what was undone in between is not in the log", "中途撤销的内容不在日志中";
     "what was undone in between cannot be undone here", "中途撤销的内容在这里无法撤销";
     "files were undone in between, and undo is switched off here", "中途撤销过文件，而这里关闭了撤销";
-    "files were undone in the middle of a turn", "在一轮的中途撤销过文件";
+    "what comes next is otherwise, and something was undone from elsewhere in the middle of a turn: the log does not say between which calls", "接下来的内容不同，而在一轮的中途从别处撤销过改动：日志没有说明在哪些调用之间";
+    "the repository of {folder} is in no folder of the session ({path}): commands of git find none there, and differ", "{folder} 的仓库不在会话的任何文件夹中（{path}）：git 命令在那里找不到仓库，结果不同";
     "calls were undone in between, and the log does not say which", "中途撤销过调用，而日志没有说明是哪些";
     "the recording ends in the middle of a turn", "记录在一轮的中途结束";
     "the next prompt or reply cannot be read in the log", "日志中接下来的提示或回复无法读取";
