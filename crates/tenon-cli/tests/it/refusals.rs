@@ -1,12 +1,18 @@
 //! What is told of refusals that another one would hide, that the command itself hides, or that only look
 //! like one; in tiers A and C, as the user of the tests and as an ordinary one.
 
-use std::{net::TcpListener, os::unix::fs::MetadataExt, path::Path, process::Command};
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpListener,
+    os::unix::fs::MetadataExt,
+    path::Path,
+    process::Command,
+};
 
 use serde_json::{Value, json};
 
 use crate::{
-    program::{Place, Run},
+    program::{Place, Run, check_only_wall},
     program_copy::copy_program,
     skipped::skipped,
 };
@@ -390,6 +396,43 @@ fn a_server_of_this_machine_that_commands_do_not_reach_is_named() {
         let rows: [(&str, &[&str]); 4] =
             [(&connect(port), &[&said]), (&hidden, &[&said]), (&connect(closed), &[]), (own, &[])];
         check(&Place::new(), ("a", who), &rows);
+    }
+}
+
+/// A registry beside the session, which the way that is told opens to the programs that ask it.
+#[test]
+fn a_package_server_of_this_machine_is_named_with_the_way_that_reaches_it() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in server.incoming().filter_map(Result::ok) {
+            let mut head = Vec::new();
+            let mut reader = BufReader::new(&stream);
+            while reader.read_until(b'\n', &mut head).is_ok_and(|bytes| bytes > 2) {}
+            let answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            // Whoever asked may be gone.
+            drop(stream.write_all(answer.as_bytes()));
+        }
+    });
+    let rule = format!("localhost:{port}");
+    let said = format!("--net {rule} would open it to programs that use http_proxy");
+    let commands = [
+        format!("/usr/bin/python3 -m pip download --retries 0 --index-url http://{rule}/ foo"),
+        format!("npm view foo --registry http://{rule}/ --fetch-retries 0"),
+        format!("curl -sSf http://{rule}/"),
+    ];
+    for (flags, expected) in [(&[][..], Some(said.as_str())), (&["--net", &rule], None)] {
+        let commands = commands.iter().map(String::as_str);
+        let told = Place::new().results_of(commands.clone(), flags, |it| it).unwrap();
+        for (command, told) in commands.zip(told) {
+            if told.contains("command not found") || told.contains("No module named pip") {
+                skipped(format!("not installed: {command}"));
+                continue;
+            }
+            check_only_wall(command, &told, expected);
+            let is_reached = told.contains("404") || told.contains("No matching distribution");
+            assert!(expected.is_some() || is_reached, "{command}: {told}");
+        }
     }
 }
 
