@@ -213,15 +213,16 @@ impl Journal {
         work: &mut Work,
     ) -> Result<(), JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
-        let (Some(id), Some(newest)) = (unit.ids.first().copied(), unit.ids.last().copied()) else {
-            return Ok(());
+        let Some(id) = unit.ids.first().copied() else { return Ok(()) };
+        let mut image = match unit.ids.as_slice() {
+            [id] => self.image(*id)?,
+            ids => self.together(ids)?,
         };
-        let mut image = if id == newest { self.image(id)? } else { self.together(&unit.ids)? };
         image.leave_unchanged(&self.store);
         let ids = work.recorder.image.header.undoes.clone();
         // What was left to somebody is not as an undo left it.
         if work.left.is_empty() {
-            self.after_undo_beside(id, &mut image, (&ids, newest))?;
+            self.after_undo_beside(&unit.ids, &mut image, (&ids, unit.newest))?;
         }
         work.astray.bring(&mut image);
         let mut found = find_conflicts(&self.store, &image, id, &work.astray);

@@ -23,17 +23,19 @@ struct Undone {
 }
 
 impl Journal {
-    /// Has a log speak of how things are since calls were undone that ran beside its call: those that were undone
+    /// Has the log of these parts speak of how things are since other calls were undone that ran beside them: those that were undone
     /// before, and of those that the undo works on the later ones than `turn`.
     pub(super) fn after_undo_beside(
         &self,
-        id: CheckpointId,
+        parts: &[CheckpointId],
         image: &mut Image,
         (ids, turn): (&[CheckpointId], CheckpointId),
     ) -> Result<(), JournalError> {
+        let Some(id) = parts.first().copied() else { return Ok(()) };
         let is_call = image.header.undoes.is_empty();
         let Some(over) = self.over(id, image)?.filter(|_| is_call) else { return Ok(()) };
-        for other in self.begun_before(over, id)?.into_iter().rev() {
+        let others = self.begun_before(over, id)?.into_iter().rev();
+        for other in others.filter(|other| !parts.contains(other)) {
             if let Some(undone) = self.undone(other, (ids, turn))? {
                 image.take_in_undo(&self.store, &undone);
             }
@@ -61,7 +63,7 @@ impl Journal {
                 continue;
             }
             image.leave_unchanged(&self.store);
-            self.after_undo_beside(other, &mut image, (ids, id))?;
+            self.after_undo_beside(&[other], &mut image, (ids, id))?;
             let after = image.end.iter().flat_map(|end| &end.after);
             let after: HashMap<&Place, &State> = after.map(|(at, state)| (at, state)).collect();
             let is_left = |place: &Place| {

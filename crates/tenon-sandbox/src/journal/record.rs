@@ -89,7 +89,7 @@ pub(crate) enum Record {
     /// The call came to its end, which could not be written down.
     Over,
     /// What follows was recorded from then on, in nanoseconds since 1970, after what another checkpoint
-    /// of this process had recorded.
+    /// had recorded, or may have.
     Turn {
         at: u64,
     },
@@ -298,6 +298,25 @@ pub(crate) fn read_records(mut bytes: &[u8]) -> Option<Vec<Record>> {
 }
 
 impl Record {
+    /// As [`Image::rename_nodes`].
+    pub(super) fn rename_nodes(&mut self, again: &[(NodeId, NodeId)]) {
+        let rename = |id: &mut NodeId| {
+            again.iter().for_each(|(old, new)| *id = if *id == *old { *new } else { *id });
+        };
+        match self {
+            Self::Node { node, .. } => rename(&mut node.id),
+            Self::Entry { folder, before, .. } => {
+                rename(folder);
+                before.iter_mut().for_each(rename);
+            }
+            Self::Kept { id, .. }
+            | Self::Content { id, .. }
+            | Self::Moved { id, .. }
+            | Self::Gone { id } => rename(id),
+            _ => {}
+        }
+    }
+
     /// Returns how long the path is that it keeps; `None` for what counts for no limit.
     fn path_bytes(&self) -> Option<usize> {
         let name = match self {

@@ -526,6 +526,10 @@ impl Recorder {
         }
         if self.log.is_none() {
             let log = self.store.new_log()?;
+            if !self.image.header.undoes.is_empty() {
+                // What runs in another process has turns of its own.
+                self.store.running.end_turn();
+            }
             let header = Record::Header(self.image.header.clone());
             let troubles = self.image.trouble.iter().cloned().map(Record::Trouble);
             let mut records = std::iter::once(header).chain(troubles);
@@ -555,8 +559,11 @@ impl Recorder {
         }
         let bytes = record.to_bytes().ok_or(Errno::TOOBIG)?;
         let store = Arc::clone(&self.store);
-        let looked_at = self.looked_at;
+        let (looked_at, is_call) = (self.looked_at, self.image.header.undoes.is_empty());
         let log = self.log()?;
+        if is_call && store.has_others() {
+            store.running.note_others();
+        }
         if let Some(at) = store.running.turn(log.id, looked_at) {
             append(&log.file, &Record::Turn { at }.to_bytes().ok_or(Errno::TOOBIG)?)?;
         }

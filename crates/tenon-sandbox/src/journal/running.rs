@@ -53,6 +53,14 @@ impl Running {
         self.turns().beside.contains(&id)
     }
 
+    /// Takes in that another process made a checkpoint: whatever runs does so beside it, and records in turns.
+    pub(super) fn note_others(&self) {
+        let mut turns = self.turns();
+        let running: Vec<CheckpointId> = turns.running.keys().copied().collect();
+        turns.beside.extend(running);
+        turns.last = None;
+    }
+
     /// Returns a moment, for what is looked at now and recorded later.
     pub(super) fn now(&self) -> u64 {
         let mut turns = self.turns();

@@ -63,9 +63,12 @@ impl Recorder {
         Ok(status)
     }
 
-    /// Whether other calls ran while this one does.
+    /// Whether others ran while this one does.
     pub(super) fn is_beside(&self) -> bool {
         let is_call = self.image.header.undoes.is_empty();
+        if is_call && self.id().is_some() && self.store.has_others() {
+            self.store.running.note_others();
+        }
         is_call && self.id().is_some_and(|id| self.store.running.is_beside(id))
     }
 

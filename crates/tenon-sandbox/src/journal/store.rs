@@ -9,13 +9,14 @@
 
 mod further;
 mod gone;
+mod newest;
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{Access, AtFlags, CWD, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -23,7 +24,7 @@ use rustix::io::Errno;
 pub(crate) use self::further::Further;
 use self::further::key_of;
 use super::kept_since::KeptSince;
-use super::node::{Moment, Node, NodeId, look};
+use super::node::{Node, NodeId, look};
 use super::record::{Header, Image, Place, Record};
 use super::running::Running;
 use super::ways::Ways;
@@ -60,9 +61,6 @@ const MANIFESTS: &str = "compared";
 /// Held by whoever undoes.
 const LOCK: &str = "lock";
 
-/// How often another process may take a checkpoint's number before us.
-const NUMBER_TRIES_MAX: u64 = 1000;
-
 /// The roots of a workspace, and where their checkpoints are.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -73,18 +71,10 @@ pub(crate) struct Store {
     is_inside: bool,
     /// Commands cannot be watched here.
     is_unwatchable: AtomicBool,
-    newest: Mutex<Option<Newest>>,
+    newest: Mutex<Option<newest::Newest>>,
     pub(super) running: Running,
     pub(super) ways: Ways,
     pub(super) kept: KeptSince,
-}
-
-/// The last checkpoint that this process made, and when the names in the folder of all were last
-/// changed then: as long as that is so, there is no newer one.
-#[derive(Debug, Clone, Copy)]
-struct Newest {
-    number: u64,
-    changed: Moment,
 }
 
 #[derive(Debug)]
@@ -325,54 +315,6 @@ impl Store {
         });
         // The innermost, where one root lies in another.
         found.min_by_key(|place| place.path.as_os_str().len())
-    }
-
-    /// Makes the log of a new checkpoint.
-    pub(crate) fn new_log(&self) -> Result<Log, Errno> {
-        let base = self.base(0)?;
-        let last = self.newest()?;
-        for number in last + 1..last + NUMBER_TRIES_MAX {
-            let id = CheckpointId(number);
-            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND;
-            let mode = Mode::RUSR | Mode::WUSR;
-            let file = match open_beneath(&base.handle, &*name_of(id), flags, mode) {
-                Ok(file) => file,
-                Err(Errno::EXIST) => continue,
-                Err(errno) => return Err(errno),
-            };
-            self.note_newest(number)?;
-            rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-            let folders = self.bases.iter().map(|_| None).collect();
-            self.running.begin(id);
-            return Ok(Log { id, file: File::from(file), folders, objects: 0 });
-        }
-        Err(Errno::EXIST)
-    }
-
-    /// Returns the newest checkpoint's number, without going through all of them if nobody else made
-    /// or removed one.
-    pub(super) fn newest(&self) -> Result<u64, Errno> {
-        let known = self.known_newest()?;
-        known.map_or_else(|| Ok(self.ids()?.last().map_or(0, |id| id.0)), Ok)
-    }
-
-    fn known_newest(&self) -> Result<Option<u64>, Errno> {
-        let changed = self.names_changed()?;
-        let known = *self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(known.filter(|known| known.changed == changed).map(|known| known.number))
-    }
-
-    /// Takes in that the names in the folder of all are as they should be with this one as the last.
-    fn note_newest(&self, number: u64) -> Result<(), Errno> {
-        let changed = self.names_changed()?;
-        let newest = Some(Newest { number, changed });
-        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = newest;
-        Ok(())
-    }
-
-    fn names_changed(&self) -> Result<Moment, Errno> {
-        let base = look(&self.base(0)?.handle, OsStr::new(""))?.ok_or(Errno::NOENT)?;
-        Ok(base.changed)
     }
 
     /// Returns all checkpoints, oldest first.

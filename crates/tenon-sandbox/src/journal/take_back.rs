@@ -176,7 +176,7 @@ impl Journal {
     }
 }
 
-fn is_try(info: &CheckpointInfo) -> bool {
+pub(super) fn is_try(info: &CheckpointInfo) -> bool {
     info.name.starts_with(TAKE_BACK)
 }
 

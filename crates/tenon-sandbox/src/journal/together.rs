@@ -2,23 +2,20 @@
 //! them: each saved what it found, and of what several touched the first one found what was before.
 
 mod left;
+mod units;
 
 use std::collections::{HashMap, HashSet};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::node::{Moment, NodeId};
+use super::node::{Moment, NodeId, look};
 use super::record::{Content, Image, Place, Record, read_records};
-use super::store::Store;
+use super::store::{Store, object_name};
 use super::whole::read_all;
 use super::{CheckpointId, Journal, JournalError};
 
-/// What an undo takes back at once: a call, an undo, or calls that ran at the same time.
-pub(super) struct Unit {
-    /// The oldest first.
-    pub(super) ids: Vec<CheckpointId>,
-}
+pub(super) use units::Unit;
 
 /// One of several calls.
 struct Part {
@@ -41,69 +38,17 @@ struct Merging {
     at: HashMap<NodeId, Place>,
     /// Which of them moved folders, from where to where.
     moves: Vec<(CheckpointId, Place, Place)>,
+    /// By which of them files were kept, and as what: an undo moves on what it kept.
+    kept: HashMap<NodeId, Vec<(CheckpointId, u64)>>,
 }
 
 impl Journal {
-    /// Puts together which of these, the newest first, ran at the same time. Those between which something was
-    /// undone are taken back one by one.
-    pub(super) fn units(&self, ids: &[CheckpointId]) -> Result<Vec<Unit>, JournalError> {
-        let mut units: Vec<(Unit, Option<Moment>)> = Vec::new();
-        for id in ids.iter().rev() {
-            let image = self.image(*id)?;
-            let ended = self.over(*id, &image)?.filter(|_| image.header.undoes.is_empty());
-            match units.last_mut() {
-                Some((unit, over))
-                    if ended.is_some()
-                        && over.is_some_and(|over| self.is_beside(*id, &unit.ids, over)) =>
-                {
-                    unit.ids.push(*id);
-                    *over = ended.max(*over);
-                }
-                _ => units.push((Unit { ids: vec![*id] }, ended)),
-            }
-        }
-        let units =
-            units.into_iter().flat_map(|(unit, over)| match self.has_undo_beside(&unit, over) {
-                true => unit.ids.into_iter().map(|id| Unit { ids: vec![id] }).collect(),
-                false => vec![unit],
-            });
-        let mut units: Vec<Unit> = units.collect();
-        units.reverse();
-        Ok(units)
-    }
-
-    /// Whether a call began before these, of which the last was over then, were. The clock of files goes by some
-    /// milliseconds: in the same of them only calls that ran at the same time recorded by turns.
-    pub(super) fn is_beside(
-        &self,
-        id: CheckpointId,
-        earlier: &[CheckpointId],
-        over: Moment,
-    ) -> bool {
-        let Ok(began) = self.began(id) else { return false };
-        let has_turns = |id: &CheckpointId| {
-            let records = self.store.records(*id).ok().flatten().unwrap_or_default();
-            records.iter().any(|record| matches!(record, Record::Turn { .. }))
-        };
-        began < over || began == over && earlier.iter().chain([&id]).any(has_turns)
-    }
-
-    /// Whether something was undone while these calls ran.
-    fn has_undo_beside(&self, unit: &Unit, over: Option<Moment>) -> bool {
-        let (Some(first), true) = (unit.ids.first(), unit.ids.len() > 1) else { return false };
-        let ids = self.store.ids().unwrap_or_default();
-        let mut later = ids.into_iter().filter(|id| id > first && !unit.ids.contains(id));
-        later.any(|id| {
-            let header = self.store.read_header(id);
-            header.is_ok_and(|header| !header.undoes.is_empty())
-                && self.began(id).is_ok_and(|began| Some(began) < over)
-        })
-    }
-
     /// Returns the log of calls that ran at the same time, as if they were one.
     pub(super) fn together(&self, ids: &[CheckpointId]) -> Result<Image, JournalError> {
+        let again =
+            self.store.again().map_err(|errno| JournalError::io(errno, "the undo store"))?;
         let mut parts = Vec::new();
-        let mut records: Vec<(u64, usize, Record)> = Vec::new();
+        let mut records: Vec<(u64, usize, Option<NodeId>, Record)> = Vec::new();
         for id in ids {
             let image = self.image(*id)?;
             let over = self.over(*id, &image)?.ok_or(JournalError::Running { id: *id })?;
@@ -112,10 +57,15 @@ impl Journal {
             let read = self.store.records(*id).map_err(Self::unknown(*id))?;
             let read = read.ok_or(JournalError::Damaged { id: *id })?;
             let mut at = began;
-            for record in read {
+            for mut record in read {
+                let id = match &record {
+                    Record::Node { node, .. } => Some(node.id),
+                    _ => None,
+                };
+                record.rename_nodes(&again);
                 match record {
                     Record::Turn { at: turn } => at = turn,
-                    record => records.push((at, parts.len(), record)),
+                    record => records.push((at, parts.len(), id, record)),
                 }
             }
             parts.push(Part { id: *id, image, over });
@@ -124,16 +74,15 @@ impl Journal {
         records.sort_by_key(|(at, ..)| *at);
         let began = records.first().map_or(0, |(at, ..)| *at);
         let mut merging = Merging::new(began);
-        for (_, part, record) in records {
+        for (_, part, id, record) in records {
             if let Some(part) = parts.get(part) {
-                merging.take(part.id, record);
+                merging.take(part.id, id, record);
             }
         }
+        merging.take_in_kept(&self.store);
         let mut image = merging.image;
         if let Some(first) = parts.first() {
             image.header = first.image.header.clone();
-            let again = self.store.again().map_err(Self::unknown(first.id))?;
-            image.rename_nodes(&again);
             image.is_over = parts.iter().all(|part| part.image.is_over);
             image.over = parts.iter().map(|part| part.over).max();
             image.end = Some(Box::new(left::end(&self.store, &image, first.id, &mut parts)));
@@ -170,10 +119,12 @@ impl Merging {
             names: HashMap::new(),
             at: HashMap::new(),
             moves: Vec::new(),
+            kept: HashMap::new(),
         }
     }
 
-    fn take(&mut self, by: CheckpointId, record: Record) {
+    /// Takes in a record; `found` is what its node was called then.
+    fn take(&mut self, by: CheckpointId, found: Option<NodeId>, record: Record) {
         match record {
             Record::Node { node, place } => {
                 let id = node.id;
@@ -186,7 +137,7 @@ impl Merging {
                 if node.is_folder() {
                     self.folders.insert(id);
                 }
-                match self.is_new(id, &before) {
+                match self.is_new((id, found.unwrap_or(id)), &before) {
                     true => drop(self.own.insert(id)),
                     false => self.image.apply(Record::Node { node, place: before }),
                 }
@@ -201,11 +152,7 @@ impl Merging {
                 self.note_moved(by, id, &place);
                 self.image.apply(Record::Moved { id, place });
             }
-            Record::Kept { id, object } => {
-                if let Some(old) = self.image.nodes.get_mut(&id).filter(|old| old.kept.is_none()) {
-                    (old.kept, old.kept_by) = (Some(object), Some(by));
-                }
-            }
+            Record::Kept { id, object } => self.kept.entry(id).or_default().push((by, object)),
             Record::Content { id, from, length, object } => {
                 self.take_content(by, id, Content { from, length, object });
             }
@@ -230,6 +177,21 @@ impl Merging {
             Some(_) => return,
         };
         (old.content, old.content_by) = (Some(known), Some(by));
+    }
+
+    /// Takes in where files are that are kept, of several the last.
+    fn take_in_kept(&mut self, store: &Store) {
+        for (id, all) in std::mem::take(&mut self.kept) {
+            let Some(old) = self.image.nodes.get_mut(&id) else { continue };
+            let is_there = |(by, object): &(CheckpointId, u64)| {
+                let folder = store.open_kept(*by, old.place.root).ok()?;
+                Some(look(&folder, object_name(*object).as_ref()).ok()??.id == id)
+            };
+            let last = all.iter().rfind(|kept| is_there(kept) == Some(true)).or(all.first());
+            if let Some((by, object)) = last {
+                (old.kept, old.kept_by) = (Some(*object), Some(*by));
+            }
+        }
     }
 
     fn note_moved(&mut self, by: CheckpointId, id: NodeId, to: &Place) {
@@ -258,17 +220,17 @@ impl Merging {
     }
 
     /// Whether one of the calls made something that another found. What somebody else made meanwhile is at no
-    /// name that a call had touched.
-    fn is_new(&self, id: NodeId, before: &Place) -> bool {
+    /// name that a call had touched. What an undo made again is as old as it was when it was `found`.
+    fn is_new(&self, (id, found): (NodeId, NodeId), before: &Place) -> bool {
         let is_other = self.names.get(before).is_some_and(|was| *was != Some(id));
         let above = before.above().filter_map(|at| self.names.get(&at).copied());
         let above: Vec<Option<NodeId>> = above.collect();
         let is_beneath_new = above.iter().any(Option::is_none);
-        if id.is_unborn() || self.began == 0 || id.born() == self.began {
+        if found.is_unborn() || self.began == 0 || found.born() == self.began {
             // That clock goes by some milliseconds.
             return is_other || is_beneath_new;
         }
-        id.born() > self.began && (is_other || !above.is_empty())
+        found.born() > self.began && (is_other || !above.is_empty())
     }
 }
 

@@ -69,7 +69,7 @@ impl Image {
     }
 
     /// Returns the paths that the list of changes names, also those of before and of what was not saved.
-    fn listed(&self) -> HashSet<&Path> {
+    pub(super) fn listed(&self) -> HashSet<&Path> {
         let mut listed: HashSet<&Path> = HashSet::new();
         for change in self.end.iter().flat_map(|end| &end.changes.files) {
             listed.insert(&change.path);

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::find::own_places;
 use super::node::Moment;
-use super::record::{Image, Place};
+use super::record::{Image, Old, Place};
+use super::store::Store;
 use super::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal, JournalError};
 
 impl Journal {
@@ -58,7 +59,11 @@ impl Journal {
                 && self.is_beside(other_id, &[id], call.over);
             let is_beside = is_beside || undo.is_some_and(|undo| by > undo);
             let is_after = || self.began(by).is_ok_and(|began| began >= call.over);
-            if is_beside && is_after() && call.image.shares(&other.image) && is_kept(by, infos) {
+            if is_beside
+                && is_after()
+                && call.image.shares(&other.image, &self.store)
+                && is_kept(by, infos)
+            {
                 undos.insert(by);
             }
         }
@@ -87,10 +92,10 @@ fn is_kept(by: CheckpointId, infos: &[CheckpointInfo]) -> bool {
 }
 
 impl Image {
-    /// Whether both touched the same name or file, one something in what the other made or took away, or one
-    /// moved or removed a folder.
-    fn shares(&self, other: &Self) -> bool {
-        let (own, theirs) = (self.touched(), other.touched());
+    /// Whether both touched the same name or file, one something in what the other made, took away or gave other
+    /// rights, or one moved or removed a folder.
+    pub(super) fn shares(&self, other: &Self, store: &Store) -> bool {
+        let (own, theirs) = (self.touched(store), other.touched(store));
         let is_beneath = |one: &HashSet<Place>, other: &HashSet<Place>| {
             let is_in = |at: &Place| at.and_above().any(|at| other.contains(&at));
             one.iter().any(is_in)
@@ -106,9 +111,13 @@ impl Image {
         nodes.any(|old| old.node.is_folder() && (old.gone || !old.moved.is_empty()))
     }
 
-    /// Returns the names that were touched, and where the files were.
-    fn touched(&self) -> HashSet<Place> {
-        let files = self.nodes.values().filter(|old| !old.node.is_folder());
+    /// Returns the names that were touched, where the files were, and the folders that got other rights.
+    fn touched(&self, store: &Store) -> HashSet<Place> {
+        let listed = self.listed();
+        let is_touched = |old: &&Old| {
+            !old.node.is_folder() || own_places(old).any(|at| listed.contains(&*store.shown(at)))
+        };
+        let files = self.nodes.values().filter(is_touched);
         let files = files.flat_map(own_places).cloned();
         let names = self.entries.iter().filter_map(|(folder, names)| {
             let old = self.nodes.get(folder)?;

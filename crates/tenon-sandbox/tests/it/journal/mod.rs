@@ -3,6 +3,7 @@
 #![expect(clippy::panic, reason = "a test that finds another outcome has failed")]
 
 mod beside;
+mod beside_undone;
 mod builds;
 mod closed;
 mod commands;
