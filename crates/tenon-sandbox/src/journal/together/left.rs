@@ -68,10 +68,13 @@ impl<'a> Ends<'a> {
     /// How each place was that one of them touched.
     fn after(&self) -> BTreeMap<Place, State> {
         let mut after = BTreeMap::new();
+        // What is as one of them left it, and what is as none did.
+        let (mut same, mut others) = (HashMap::new(), Vec::new());
         let places: HashSet<&Place> = self.after.iter().flat_map(HashMap::keys).copied().collect();
         for place in places {
             let now = self.look(place);
             if let Some(state) = self.same(place, place, now.as_ref()) {
+                same.extend(now.map(|now| (now.id, (place, state))));
                 after.insert(place.clone(), state.clone());
                 continue;
             }
@@ -93,7 +96,13 @@ impl<'a> Ends<'a> {
                 continue;
             }
             let last = self.after.iter().find_map(|after| after.get(place));
-            after.extend(last.map(|state| (place.clone(), (*state).clone())));
+            others.extend(last.map(|state| (place.clone(), *state, now.map(|now| now.id))));
+        }
+        for (place, last, now) in others {
+            // The same file by another name that a later one knew.
+            let known = now.and_then(|id| same.get(&id).copied());
+            let known = known.filter(|(name, _)| self.left_as_one(name, &place));
+            after.insert(place, known.map_or(last, |(_, state)| state).clone());
         }
         after
     }
@@ -112,6 +121,14 @@ impl<'a> Ends<'a> {
                 after.entry(place.clone()).or_insert_with(|| state.clone());
             }
         }
+    }
+
+    /// Whether one of them left these two as what may be names of one file.
+    fn left_as_one(&self, one: &Place, other: &Place) -> bool {
+        self.after.iter().any(|after| {
+            let states = after.get(one).zip(after.get(other));
+            states.is_some_and(|(one, other)| **one != State::Absent && one.may_be(other))
+        })
     }
 
     fn look(&self, place: &Place) -> Option<Node> {

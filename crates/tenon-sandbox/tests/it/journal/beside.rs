@@ -193,6 +193,7 @@ fn what_a_job_and_a_call_did_to_the_same_files_is_no_conflict() {
         &[Job("echo 1 >> f"), Call("rm f"), Job("echo 2 >> f"), CallEnds, Job("echo 3 >> f")],
         &[Job("exec 6<>f; echo 1 >&6"), Call("echo first > f"), CallEnds, Job("echo job >&6")],
         &[Job("echo 1 > n"), Call("mv n d/n"), Job("echo 2 > n"), CallEnds],
+        &[Job("chmod 600 d/x"), Call("ln d/x n"), CallEnds, Job("chmod 700 d/x")],
     ];
     for (number, steps) in checks.iter().enumerate() {
         let steps = [&[Job("echo first >&5")][..], *steps].concat();
