@@ -4,6 +4,7 @@
 //! The journal is the truth about files; the session's log only says in which step a call ran. What
 //! a person changed since is shown and asked about, and nothing of it is touched without a yes.
 
+mod conflicts;
 mod diff;
 mod files;
 mod gone;
@@ -21,8 +22,8 @@ use jiff::{Timestamp, tz::TimeZone};
 use tenon_agent::{AgentOptions, read_session};
 use tenon_model::visible;
 use tenon_sandbox::{
-    Changes, CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Conflict,
-    ConflictReason, Conflicts, Journal, JournalError, Trouble, Undone, Usage, Workspace,
+    Changes, CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Conflicts, Journal,
+    JournalError, Trouble, Undone, Usage, Workspace,
 };
 
 use crate::{
@@ -33,6 +34,7 @@ use crate::{
     texts::{Language, Sentence, Text, summary},
 };
 
+pub(crate) use conflicts::{Conflict, can_overwrite, listed};
 pub(crate) use files::{files, files_of_call};
 pub(crate) use gone::Gone;
 use place::Meant;
@@ -303,9 +305,11 @@ impl Past {
                 let stale = self.journal.stale_caches().into_iter();
                 let stale = stale.filter(|stale| stale.by == id).map(|stale| stale.folder);
                 let stale = stale.collect();
+                let kept = self.named_by(kept, &[ids, &[id]].concat());
+                let overwritten = overwritten.into_iter().map(Conflict::from).collect();
                 Outcome::Done(Done { changes, kept, overwritten, moved, stale })
             }
-            Undone::Conflicts(found) => Outcome::Refused(found),
+            Undone::Conflicts(found) => Outcome::Refused(self.named_by(found, ids)),
         })
     }
 }
@@ -384,8 +388,14 @@ fn ends(calls: &[Call]) -> impl Iterator<Item = usize> {
     calls.windows(2).enumerate().filter(move |(_, pair)| is_next(pair)).map(|(index, _)| index + 1)
 }
 
-/// Says how many calls there are to undo if it is fewer than were asked for.
-pub(crate) fn fewer(calls: &[Call], wanted: usize) -> Option<Sentence> {
+/// Says which calls still run, of which nothing is undone, and how many calls there are to undo if it is fewer than
+/// were asked for.
+pub(crate) fn notes_on(calls: &[Call], wanted: usize, past: &Past) -> Vec<Sentence> {
+    let running = past.calls().ok().and_then(|all| conflicts::still_running(&all));
+    fewer(calls, wanted).into_iter().chain(running).collect()
+}
+
+fn fewer(calls: &[Call], wanted: usize) -> Option<Sentence> {
     let there_are = ends(calls).count() + 1;
     let text = if there_are == 1 { Text::OnlyOneToUndo } else { Text::OnlySoManyToUndo };
     (there_are < wanted).then(|| text.with(&[("n", &there_are)]))
@@ -418,28 +428,6 @@ pub(crate) fn told(text: Text, done: &Done, language: Language) -> String {
         said.push_str(&listed(conflicts, language));
     }
     said
-}
-
-/// Whether all of the conflicts can be put back, should a person say so.
-pub(crate) fn can_overwrite(conflicts: &[Conflict]) -> bool {
-    conflicts.iter().all(|conflict| conflict.reason != ConflictReason::NotKept)
-}
-
-/// Returns the conflicts, a line each.
-pub(crate) fn listed(conflicts: &[Conflict], language: Language) -> String {
-    let line = |conflict: &Conflict| {
-        let reason = match conflict.reason {
-            ConflictReason::Changed => Text::ConflictChanged,
-            ConflictReason::Deleted => Text::ConflictDeleted,
-            ConflictReason::Created => Text::ConflictCreated,
-            ConflictReason::NotKept => Text::ConflictNotKept,
-            ConflictReason::Needed => Text::ConflictNeeded,
-            ConflictReason::Held => Text::ConflictHeld,
-        };
-        let path = shown(&conflict.path.to_string_lossy());
-        format!("  {path} ({})\n", reason.template(language))
-    };
-    conflicts.iter().map(line).collect()
 }
 
 /// Returns `text` on one line, without known secrets and what a terminal would obey.

@@ -14,12 +14,12 @@ use rustix::{
 };
 use tenon_agent::{Answer, CommandPart, Leaves, Question};
 use tenon_model::visible;
-use tenon_sandbox::{Access, Conflict, Conflicts};
+use tenon_sandbox::{Access, Conflicts};
 
 use crate::{
     config::RuleBook,
     masked::masked,
-    past,
+    past::{self, Conflict},
     screen::Screen,
     texts::{Language, Sentence, Text, translated},
 };

@@ -209,6 +209,15 @@ texts! {
     ConflictChanged: "changed since", "此后有改动";
     ConflictDeleted: "deleted since", "此后被删除";
     ConflictCreated: "made since", "此后新建";
+    ConflictChangedBy: "changed by {who} since", "此后被{who}改动";
+    ConflictDeletedBy: "deleted by {who} since", "此后被{who}删除";
+    ConflictCreatedBy: "made by {who} since", "此后由{who}新建";
+    ConflictChangedByRunning: "changed by {who}, which still runs", "被仍在运行的{who}改动";
+    ConflictDeletedByRunning: "deleted by {who}, which still runs", "被仍在运行的{who}删除";
+    ConflictCreatedByRunning: "made by {who}, which still runs", "由仍在运行的{who}新建";
+    WhoStep: "step {step}", "第 {step} 步";
+    WhoSession: "session {id}", "会话 {id} ";
+    StillRuns: "Still running, and not undone: {calls}", "仍在运行，未撤销：{calls}";
     ConflictNotKept: "changed or gone since, and what was in it is not kept", "此后有改动或被删除，且未保留其原内容";
     ConflictNeeded: "what was made there stays: branches or the index of this repository were changed since", "其中新建的保留：此仓库的分支或索引此后有改动";
     ConflictHeld: "not as before, because of what is kept", "因所保留的内容而未恢复原状";

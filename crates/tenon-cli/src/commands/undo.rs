@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use tenon_sandbox::{CheckpointId, Conflict, Conflicts};
+use tenon_sandbox::{CheckpointId, Conflicts};
 
 use crate::{
     args::PlaceArgs,
     config::Config,
     error::{CliError, ExitStatus},
-    past::{self, Outcome, Past},
+    past::{self, Conflict, Outcome, Past},
     print::print,
     question,
     screen::{Look, Screen, Sink},
@@ -62,8 +62,8 @@ impl Undo {
             Text::UndoOf.say(language, &[("session", &past.session)]),
             past::named(&calls, language)
         ))?;
-        if let Some(fewer) = past::fewer(&calls, self.count as usize) {
-            print(&format!("{}\n", fewer.say(language)))?;
+        for note in past::notes_on(&calls, self.count as usize, &past) {
+            print(&format!("{}\n", note.say(language)))?;
         }
         let ids: Vec<CheckpointId> = calls.iter().map(|call| call.id).collect();
         take_back(&past, &ids, &self.consent, config.look(), Text::UndoDone).await

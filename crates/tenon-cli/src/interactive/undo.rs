@@ -1,11 +1,11 @@
 //! `/undo [N]`, `/redo` and `/changes` in plain lines.
 
-use tenon_sandbox::{Conflict, Conflicts};
+use tenon_sandbox::Conflicts;
 
 use super::Session;
 use crate::{
     error::CliError,
-    past::{self, Outcome, Past, Wish},
+    past::{self, Conflict, Outcome, Past, Wish},
     question,
     screen::Sink,
     texts::Text,

@@ -26,39 +26,39 @@ pub(crate) struct Plan {
     pub(crate) ids: Vec<CheckpointId>,
     /// What is said when it is done.
     pub(crate) done: Text,
-    /// Says that fewer calls are undone than was asked for.
-    pub(crate) fewer: Option<Sentence>,
+    /// Says what is not undone of what was asked for.
+    pub(crate) notes: Vec<Sentence>,
 }
 
 impl Plan {
     /// Returns what is said when it is done, for people.
     pub(crate) fn told(&self, done: &Done, language: Language) -> String {
-        let fewer = self.fewer.iter().map(|fewer| format!("{}\n", fewer.say(language)));
-        fewer.chain([told(self.done, done, language)]).collect()
+        let notes = self.notes.iter().map(|note| format!("{}\n", note.say(language)));
+        notes.chain([told(self.done, done, language)]).collect()
     }
 }
 
 impl Past {
     /// Returns what is to be taken back.
     pub(crate) fn plan(&self, wish: Wish) -> Result<Plan, CliError> {
-        let (calls, fewer) = match wish {
+        let (calls, notes) = match wish {
             Wish::Undo(count) => {
                 let calls = self.last(count)?;
-                let fewer = super::fewer(&calls, count);
-                (calls, fewer)
+                let notes = super::notes_on(&calls, count, self);
+                (calls, notes)
             }
             Wish::Before(step) => {
                 let restoring = self.back_to(&step.to_string())?;
                 let done = restoring.done();
-                return Ok(Plan { ids: restoring.ids, done, fewer: None });
+                return Ok(Plan { ids: restoring.ids, done, notes: Vec::new() });
             }
             Wish::Redo => {
                 let ids = vec![self.last_undo()?];
-                return Ok(Plan { ids, done: Text::RedoDone, fewer: None });
+                return Ok(Plan { ids, done: Text::RedoDone, notes: Vec::new() });
             }
         };
         let ids = calls.iter().map(|call| call.id).collect();
-        Ok(Plan { ids, done: Text::UndoDone, fewer })
+        Ok(Plan { ids, done: Text::UndoDone, notes })
     }
 
     /// Returns whether the files are others than before the step `from`, by calls or by undo; why they

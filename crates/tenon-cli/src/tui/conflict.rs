@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use tenon_sandbox::{Conflict, Conflicts};
+use tenon_sandbox::Conflicts;
 
 use super::{
     guard::Guard,
@@ -11,7 +11,7 @@ use super::{
     line::{Line, Wrap},
 };
 use crate::{
-    past,
+    past::{self, Conflict},
     render::Meaning,
     texts::{Language, Text},
 };
@@ -113,7 +113,8 @@ mod tests {
     use super::*;
 
     fn question(start: Instant) -> ConflictQuestion {
-        let conflict = |path: &str| Conflict { path: path.into(), reason: ConflictReason::Changed };
+        let conflict =
+            |path: &str| Conflict { path: path.into(), reason: ConflictReason::Changed, by: None };
         ConflictQuestion::new(vec![conflict("a.txt"), conflict("文档/说明.md")], start)
     }
 

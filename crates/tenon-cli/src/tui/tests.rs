@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tenon_agent::{Action, Live, Mode, Places, Question, Record, Rules, Update, decide};
-use tenon_sandbox::{Conflict, ConflictReason, Workspace};
+use tenon_sandbox::{ConflictReason, Workspace};
 use tokio::sync::oneshot;
 
 use super::{
@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     config::RuleBook,
+    past::Conflict,
     render::Style,
     texts::{Language, Text},
 };
@@ -221,7 +222,7 @@ fn a_list_and_a_conflict_stand_where_the_composer_is() {
         let (_, caret) = scene.screen.screen().cursor_position();
         assert_eq!(caret, 10, "behind what is searched for");
         scene.app.picker = None;
-        let conflict = |path: &str, reason| Conflict { path: path.into(), reason };
+        let conflict = |path: &str, reason| Conflict { path: path.into(), reason, by: None };
         let found = vec![
             conflict("src/main.rs", ConflictReason::Changed),
             conflict("文档/说明.md", ConflictReason::Deleted),

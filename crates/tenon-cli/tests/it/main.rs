@@ -70,6 +70,7 @@ mod tui_panic;
 mod tui_queue;
 mod two_sessions;
 mod undo;
+mod undo_at_once;
 mod undo_folders;
 mod undo_killed;
 mod undo_restore;

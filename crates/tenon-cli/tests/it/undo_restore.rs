@@ -116,7 +116,7 @@ fn restore_leaves_what_a_later_session_changed_and_asks_where_both_did() {
     assert_eq!(["a", "b", "c"].map(|name| read(name).is_some()), [true; 3]);
     session_of(&place, &["echo 4 > a"]);
     let refused = place.run(&["restore", &old, "--to", "1"]).ends_with(1);
-    assert!(refused.error.contains("a (changed since)"), "{refused:?}");
+    assert!(refused.error.contains("a (changed by session "), "{refused:?}");
     assert_eq!((read("a").unwrap().as_str(), read("b").is_some()), ("4\n", true));
 }
 

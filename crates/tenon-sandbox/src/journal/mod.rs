@@ -8,6 +8,7 @@
 mod astray;
 mod calls;
 mod came_from;
+mod changed_by;
 mod changes;
 mod checkpoint;
 mod closed;

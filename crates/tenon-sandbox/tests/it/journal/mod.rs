@@ -5,6 +5,7 @@
 mod beside;
 mod beside_undone;
 mod builds;
+mod changed_by;
 mod closed;
 mod commands;
 mod compared;

@@ -1,0 +1,112 @@
+//! What forbids an undo, or was left as it was, as people read it: with the later call that changed it, if it was
+//! one.
+
+use std::path::PathBuf;
+
+use tenon_sandbox::{CheckpointId, CheckpointState, Conflict as Found, ConflictReason};
+
+use super::{Call, Past, shown};
+use crate::texts::{Language, Text};
+
+/// Something that is not as a call left it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Conflict {
+    pub(crate) path: PathBuf,
+    pub(crate) reason: ConflictReason,
+    /// The call that changed it; nothing where a person did, or nobody knows.
+    pub(crate) by: Option<By>,
+}
+
+/// A call that changed what another was to have back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct By {
+    who: Who,
+    /// It still runs.
+    runs: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Who {
+    /// Of this session.
+    Step(u32),
+    /// Another session's.
+    Session(String),
+}
+
+impl Past {
+    /// Adds which calls made the conflicts that an undo of `undone` met.
+    pub(super) fn named_by(&self, found: Vec<Found>, undone: &[CheckpointId]) -> Vec<Conflict> {
+        let by = self.journal.changed_by(&found, undone);
+        // Who it was helps, and is not needed.
+        let infos = self.journal.checkpoints().unwrap_or_default();
+        let steps = self.steps();
+        let named = |id: CheckpointId| {
+            let info = infos.iter().find(|info| info.id == id)?;
+            let call_id = info.name.split('\t').next().unwrap_or_default();
+            let who = match info.session == self.session {
+                true => Who::Step(steps.of(id, call_id)?),
+                false => Who::Session(info.session.clone()),
+            };
+            Some(By { who, runs: info.state == CheckpointState::Running })
+        };
+        let named = found.into_iter().zip(by).map(|(Found { path, reason }, by)| Conflict {
+            path,
+            reason,
+            by: by.and_then(named),
+        });
+        named.collect()
+    }
+}
+
+impl From<Found> for Conflict {
+    fn from(Found { path, reason }: Found) -> Self {
+        Self { path, reason, by: None }
+    }
+}
+
+impl Conflict {
+    fn said(&self, language: Language) -> String {
+        let by = self.by.as_ref();
+        let text = match (self.reason, by.map(|by| by.runs)) {
+            (ConflictReason::Changed, None) => Text::ConflictChanged,
+            (ConflictReason::Changed, Some(false)) => Text::ConflictChangedBy,
+            (ConflictReason::Changed, Some(true)) => Text::ConflictChangedByRunning,
+            (ConflictReason::Deleted, None) => Text::ConflictDeleted,
+            (ConflictReason::Deleted, Some(false)) => Text::ConflictDeletedBy,
+            (ConflictReason::Deleted, Some(true)) => Text::ConflictDeletedByRunning,
+            (ConflictReason::Created, None) => Text::ConflictCreated,
+            (ConflictReason::Created, Some(false)) => Text::ConflictCreatedBy,
+            (ConflictReason::Created, Some(true)) => Text::ConflictCreatedByRunning,
+            (ConflictReason::NotKept, _) => Text::ConflictNotKept,
+            (ConflictReason::Needed, _) => Text::ConflictNeeded,
+            (ConflictReason::Held, _) => Text::ConflictHeld,
+        };
+        let who = match by.map(|by| &by.who) {
+            None => String::new(),
+            Some(Who::Step(step)) => Text::WhoStep.say(language, &[("step", step)]),
+            Some(Who::Session(id)) => Text::WhoSession.say(language, &[("id", &shown(id))]),
+        };
+        text.say(language, &[("who", &who)])
+    }
+}
+
+/// Whether all of the conflicts can be put back, should a person say so.
+pub(crate) fn can_overwrite(conflicts: &[Conflict]) -> bool {
+    conflicts.iter().all(|conflict| conflict.reason != ConflictReason::NotKept)
+}
+
+/// Returns the conflicts, a line each.
+pub(crate) fn listed(conflicts: &[Conflict], language: Language) -> String {
+    let line = |conflict: &Conflict| {
+        let path = shown(&conflict.path.to_string_lossy());
+        format!("  {path} ({})\n", conflict.said(language))
+    };
+    conflicts.iter().map(line).collect()
+}
+
+/// Says which calls still run, of which an undo takes nothing back.
+pub(super) fn still_running(calls: &[Call]) -> Option<crate::texts::Sentence> {
+    let runs = calls.iter().filter(|call| call.state == CheckpointState::Running);
+    let labels: Vec<String> = runs.map(|call| shown(&call.label)).collect();
+    (!labels.is_empty()).then(|| Text::StillRuns.with(&[("calls", &labels.join(", "))]))
+}

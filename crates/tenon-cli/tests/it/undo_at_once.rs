@@ -1,0 +1,119 @@
+//! Undo in one terminal while something else goes on in another: a job of the session, or an undo.
+
+use std::{
+    os::unix::fs::MetadataExt,
+    process::{Child, Stdio},
+    time::Duration,
+};
+
+use serde_json::json;
+
+use crate::{
+    program::{Place, Run, files_beneath},
+    undo::{bash, session_of},
+};
+
+fn read(place: &Place, name: &str) -> Option<String> {
+    std::fs::read_to_string(place.path("work").join(name)).ok()
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..3000 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{what} does not come");
+}
+
+fn start(place: &Place, arguments: &[&str]) -> Child {
+    let mut tenon = place.tenon(arguments);
+    tenon.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    tenon.spawn().unwrap()
+}
+
+/// A session whose job made `n`, which a call moved to `m`; the job goes on with `m` once `go` is there, and ends
+/// with `end`, and so does a last call. Returns it while all of it runs.
+fn session_with_job(place: &Place) -> Child {
+    let wait = |name: &str| format!("until [ -e {name} ]; do sleep 0.02; done");
+    let job =
+        format!("echo 1 > n; : > made; {}; echo 2 >> m; : > changed; {}", wait("go"), wait("end"));
+    let script = place.script(json!([
+        {"calls": [{"name": "bash", "arguments": {"command": job, "background": true}}]},
+        bash(&format!("{}; mv n m", wait("made"))),
+        bash(&format!(": > ready; {}", wait("end"))),
+        {"calls": [{"name": "jobs", "arguments": {"action": "wait", "job": 1}}]},
+        {"text": "Over."},
+    ]));
+    let session = start(place, &["--model", &script, "go"]);
+    wait_until("the last call", || place.path("work/ready").exists());
+    session
+}
+
+#[test]
+fn while_a_job_runs_calls_that_are_over_are_undone_and_what_it_changes_is_named() {
+    let place = Place::new();
+    place.write("work/f", "f\n");
+    let session = session_with_job(&place);
+    let undone = place.run(&["undo"]).ends_with(0);
+    assert!(undone.out.contains("Still running, and not undone: bash echo 1 > n"), "{undone:?}");
+    assert_eq!((read(&place, "n").as_deref(), read(&place, "m")), (Some("1\n"), None));
+    place.run(&["redo"]).ends_with(0);
+    assert_eq!((read(&place, "n"), read(&place, "m").as_deref()), (None, Some("1\n")));
+    place.write("work/go", "");
+    wait_until("the job's change", || place.path("work/changed").exists());
+    let refused = place.run(&["undo"]).ends_with(1);
+    assert!(refused.error.contains("  m (changed by step 1, which still runs)"), "{refused:?}");
+    assert_eq!(read(&place, "m").as_deref(), Some("1\n2\n"));
+    place.write("work/end", "");
+    Run::of(session.wait_with_output().unwrap()).ends_with(0);
+    // The call that only waited.
+    place.run(&["undo"]).ends_with(0);
+    let refused = place.run(&["undo"]).ends_with(1);
+    assert!(refused.error.contains("  m (changed by step 1 since)"), "{refused:?}");
+    place.run(&["undo", "2"]).ends_with(0);
+    let mut left: Vec<_> = files_beneath(&place.path("work"));
+    left.sort();
+    assert_eq!(left, ["end", "f", "go"].map(|name| place.path("work").join(name)));
+}
+
+#[test]
+fn of_two_undos_at_once_one_is_done_and_the_other_says_that_it_is() {
+    let place = Place::new();
+    session_of(&place, &["echo 1 > f", "echo 2 > f"]);
+    let stores = std::fs::read_dir(place.path("home/.local/state/tenon/undo")).unwrap();
+    let lock = stores.map(|store| store.unwrap().path().join("lock")).find(|lock| lock.exists());
+    let lock = std::fs::File::open(lock.unwrap()).unwrap();
+    lock.lock().unwrap();
+    let inode = format!(":{} ", lock.metadata().unwrap().ino());
+    let undos = [start(&place, &["undo"]), start(&place, &["undo"])];
+    wait_until("the second undo", || {
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        locks.lines().filter(|line| line.contains("->") && line.contains(&inode)).count() == 2
+    });
+    lock.unlock().unwrap();
+    let mut runs = undos.map(|undo| Run::of(undo.wait_with_output().unwrap()));
+    runs.sort_by_key(|run| run.status);
+    let [done, other] = runs;
+    assert!(done.ends_with(0).out.contains("Undone:"));
+    assert!(other.ends_with(1).error.contains("was undone already"));
+    assert_eq!(read(&place, "f").as_deref(), Some("1\n"));
+    place.run(&["redo"]).ends_with(0);
+    assert_eq!(read(&place, "f").as_deref(), Some("2\n"));
+    place.run(&["undo", "2"]).ends_with(0);
+    assert_eq!(read(&place, "f"), None);
+}
+
+#[test]
+fn what_another_sessions_call_changed_since_names_that_session() {
+    let place = Place::new();
+    let first = session_of(&place, &["echo 1 > f"]);
+    let second = session_of(&place, &["echo 2 > f"]);
+    let refused = place.run(&["undo", "--session", &first]).ends_with(1);
+    let said = format!("  f (changed by session {second} since)");
+    assert!(refused.error.contains(&said), "{refused:?}");
+    place.write("work/f", "mine\n");
+    let refused = place.run(&["undo", "--session", &first]).ends_with(1);
+    assert!(refused.error.contains("  f (changed since)"), "{refused:?}");
+}
