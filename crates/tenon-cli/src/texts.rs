@@ -116,6 +116,7 @@ texts! {
     TooManyEntries: "the workspace has more than {n} entries to look at", "工作区的条目超过 {n} 个，无法逐一查看";
     NotLookedAt: "the workspace's files could not be looked at", "无法查看工作区的文件";
     ChangedMeanwhile: "{file} changed while the check ran, and not by it", "{file} 在检查运行期间被其他来源改动";
+    NotToldApart: "{file} changed while the check ran; whether by it is not known here", "{file} 在检查运行期间被改动；此处无法得知是否由检查所改";
     Stopped: "stopped", "已停止";
     Tokens: "{input} {input:token|tokens} in, {output} out", "输入 {input} 个词元，输出 {output} 个";
     TokensCached: "{input} {input:token|tokens} in ({cached} cached), {output} out", "输入 {input} 个词元（缓存 {cached} 个），输出 {output} 个";

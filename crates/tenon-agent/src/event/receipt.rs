@@ -83,6 +83,12 @@ pub enum Unproven {
         /// The first such file: relative in the first folder of the workspace, absolute in another.
         file: String,
     },
+    /// A file changed while a check ran, and nobody watched whether the check wrote it: undo is off, or
+    /// compares.
+    NotToldApart {
+        /// The first such file, as in [`Unproven::ChangedMeanwhile`].
+        file: String,
+    },
 }
 
 /// One run of a check.

@@ -90,7 +90,11 @@ pub(crate) struct Stock {
 
 impl Ran {
     fn passed_before_a_change(&self) -> bool {
-        self.run.exit_code == 0 && matches!(self.reason, Some(Unproven::ChangedMeanwhile { .. }))
+        let may_run_again = matches!(
+            self.reason,
+            Some(Unproven::ChangedMeanwhile { .. } | Unproven::NotToldApart { .. })
+        );
+        self.run.exit_code == 0 && may_run_again
     }
 }
 
@@ -226,7 +230,7 @@ impl Receipts {
     }
 
     /// Returns why a check says nothing of the files as they are `now`, after it, if somebody else wrote
-    /// one since they were as `before`.
+    /// one since they were as `before`, or may have.
     async fn meanwhile(
         &self,
         before: Tree,
@@ -237,15 +241,19 @@ impl Receipts {
         if before.id() == now.id() {
             return None;
         }
-        let (journal, changed) = (self.journal.clone()?, output.changed.clone());
+        let (journal, changed) = (self.journal.clone(), output.changed.clone());
         let root = workspace.root().to_path_buf();
         let find = move || {
-            let own = OwnChanges::of(&journal, &changed, &root)?;
-            let path = before.first_written(&now, |path| own.has(path))?;
-            Some(path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().into_owned())
+            let own = journal.and_then(|journal| OwnChanges::of(&journal, &changed, &root));
+            let is_own = |path: &Path| own.as_ref().is_some_and(|own| own.has(path));
+            let path = before.first_written(&now, is_own)?;
+            let file = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().into_owned();
+            Some(match own {
+                Some(_) => Unproven::ChangedMeanwhile { file },
+                None => Unproven::NotToldApart { file },
+            })
         };
-        let file = off_thread(find).await.ok()??;
-        Some(Unproven::ChangedMeanwhile { file })
+        off_thread(find).await.ok()?
     }
 
     /// Returns what there is at the end of a turn; `None` if it did nothing, or if nothing can be

@@ -28,6 +28,9 @@ impl Checks {
             Some(Unproven::ChangedMeanwhile { file }) => {
                 format!(" {file} changed while a check ran, and not by it.")
             }
+            Some(Unproven::NotToldApart { file }) => {
+                format!(" {file} changed while a check ran, and nobody saw whether by it.")
+            }
             // To run it once more would prove as little.
             Some(_) => return None,
         };

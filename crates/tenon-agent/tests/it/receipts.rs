@@ -220,7 +220,19 @@ async fn a_command_that_names_a_check_and_does_not_run_it_verifies_nothing() {
 
 #[tokio::test]
 async fn a_check_that_writes_files_itself_counts_for_what_it_left() {
-    let mut bench = project(0, vec![write("a"), run(CHECK), text("done")]);
+    let state_folder = tempfile::tempdir().unwrap();
+    let replies = vec![write("a"), run(CHECK), text("done")];
+    let mut coverage = Coverage::ByComparison;
+    let mut bench = bench_with(replies, core_tools(CoreToolOptions::default()), |options| {
+        let wanted = JournalOptions::new(state_folder.path());
+        let journal = Journal::open(&options.workspace, wanted).unwrap();
+        coverage = journal.coverage();
+        options.journal = Some(journal);
+        options.verify = vec![CHECK.into()];
+    });
+    if coverage == Coverage::ByComparison {
+        return skipped("the kernel does not say here what a command writes");
+    }
     let check = "sed -i s/a/A/ new.txt; echo passed > report.xml";
     std::fs::write(bench.folder.path().join("check.sh"), check).unwrap();
     let outcome = go(&mut bench).await;
@@ -419,10 +431,28 @@ async fn a_file_that_a_submodule_tracks_counts_though_it_ignores_it() {
     }
 }
 
+/// How it is known what commands change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Undo {
+    Watches,
+    Compares,
+    Off,
+}
+
+/// As [`checked_with`], with commands watched where the kernel can.
+async fn checked_while(own: &str, others: &str, then: Vec<Reply>) -> (TurnOutcome, bool, Coverage) {
+    checked_with(Undo::Watches, own, others, then).await
+}
+
 /// Runs a turn whose check does `own`, then waits while a person does `others`, both in the workspace; at
 /// its end the model does as `then` says, if it is asked. Returns the outcome, whether it was asked, and how
 /// the journal learns what commands change.
-async fn checked_while(own: &str, others: &str, then: Vec<Reply>) -> (TurnOutcome, bool, Coverage) {
+async fn checked_with(
+    undo: Undo,
+    own: &str,
+    others: &str,
+    then: Vec<Reply>,
+) -> (TurnOutcome, bool, Coverage) {
     let state_folder = tempfile::tempdir().unwrap();
     let waits = tempfile::tempdir().unwrap();
     let script = |folder: &Path, script: &str| {
@@ -433,9 +463,10 @@ async fn checked_while(own: &str, others: &str, then: Vec<Reply>) -> (TurnOutcom
     let replies = [vec![write("a"), run(CHECK), text("done")], then].concat();
     let mut journal = None;
     let mut bench = bench_with(replies, core_tools(CoreToolOptions::default()), |options| {
-        let wanted = JournalOptions::new(state_folder.path());
+        let mut wanted = JournalOptions::new(state_folder.path());
+        wanted.by_comparison = undo == Undo::Compares;
         journal = Some(Journal::open(&options.workspace, wanted).unwrap());
-        options.journal = journal.clone();
+        options.journal = journal.clone().filter(|_| undo != Undo::Off);
         options.verify = vec![CHECK.into()];
     });
     let folder = bench.folder.path().to_path_buf();
@@ -504,9 +535,36 @@ async fn what_a_check_wrote_itself_is_its_own_however_it_did_so() {
         "truncate -s 0 a.c; dd if=/dev/zero of=d.c bs=1 count=9 conv=notrunc 2> /dev/null",
     ] {
         for others in ["true", "echo 2 > target/y; echo 2 > y.log; cat a.c || true"] {
-            let (outcome, asked, _) = checked_while(own, others, vec![text("no")]).await;
+            let (outcome, asked, coverage) = checked_while(own, others, vec![text("no")]).await;
+            if coverage == Coverage::ByComparison {
+                return skipped("the kernel does not say here what a command writes");
+            }
             assert_eq!(outcome.receipt.as_ref().and_then(|it| it.reason.as_ref()), None, "{own}");
             assert_eq!((state(&outcome), asked), (Some(Verification::Verified), false), "{own}");
         }
+    }
+}
+
+#[tokio::test]
+async fn where_nobody_watches_what_changes_while_a_check_runs_is_not_checked() {
+    for undo in [Undo::Compares, Undo::Off] {
+        for (own, others, file) in [
+            ("true", "echo 2 >> a.c", "a.c"),
+            ("true", "rm a.c", "a.c"),
+            ("true", "echo 2 > z.c", "z.c"),
+            ("echo 1 > made", "true", "made"),
+        ] {
+            let (outcome, asked, _) = checked_with(undo, own, others, vec![text("no")]).await;
+            let what = format!("{undo:?} {own} {others}");
+            assert_eq!((state(&outcome), asked), (Some(Verification::Unverified), true), "{what}");
+            let reason = Some(Unproven::NotToldApart { file: file.into() });
+            assert_eq!(outcome.receipt.unwrap().reason, reason, "{what}");
+        }
+        let again = vec![run(CHECK), text("It passes.")];
+        let (outcome, ..) = checked_with(undo, "true", "echo 2 >> a.c", again).await;
+        assert_eq!(state(&outcome), Some(Verification::Verified), "{undo:?}");
+        let kept = "echo 2 > y.log; chmod 600 a.c";
+        let (outcome, asked, _) = checked_with(undo, "true", kept, vec![text("no")]).await;
+        assert_eq!((state(&outcome), asked), (Some(Verification::Verified), false), "{undo:?}");
     }
 }

@@ -135,6 +135,9 @@ fn unproven(reason: &Unproven, language: Language) -> String {
         Unproven::ChangedMeanwhile { file } => {
             Text::ChangedMeanwhile.say(language, &[("file", &visible(file))])
         }
+        Unproven::NotToldApart { file } => {
+            Text::NotToldApart.say(language, &[("file", &visible(file))])
+        }
         _ => Text::NotLookedAt.template(language).to_owned(),
     }
 }
