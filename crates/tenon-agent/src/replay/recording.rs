@@ -492,10 +492,9 @@ impl Reader {
                 let told = self.changes.entry(changes.call_id.clone()).or_default();
                 let changed = (changes.call_id.clone(), *told);
                 *told += 1;
-                let checkpoint = changes.checkpoint.map(|checkpoint| (checkpoint, changed));
                 let requests = self.recording.requests.len();
                 self.changed_at.extend(changes.checkpoint.map(|id| (id, requests)));
-                self.recording.checkpoints.extend(checkpoint);
+                self.recording.checkpoints.extend(changes.checkpoint.map(|id| (id, changed)));
             }
             _ => {}
         }

@@ -6,6 +6,14 @@
 use tenon_sandbox::LimitReached;
 
 /// What walls refused a command, for the list.
+///
+/// ```
+/// use tenon_agent::Held;
+///
+/// let what = "commands write in the folders of the session".to_owned();
+/// let held = Held { wall: "files".to_owned(), what, flag: Some("--add-dir FOLDER".to_owned()) };
+/// assert_eq!(held.wall, "files");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     /// Which wall: `files`, `rights`, `limits` and the like, as the sentence begins.

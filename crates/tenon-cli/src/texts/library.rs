@@ -389,6 +389,7 @@ texts! {
     "{path} as setuid or setgid: it is neither", "{path} 的 setuid 或 setgid 权限";
     "{path} was copied without its extended attributes", "复制 {path} 时未带扩展属性";
     "what {call} had changed, which was cut short", "{call} 被中断前的改动";
+    "{path} was left out (it holds secrets)", "省略了 {path}（含有密钥）";
     "{path} (it holds secrets)", "{path}（含有密钥）";
     "{path} (it is too large)", "{path}（太大）";
     "{path} (it holds a known secret)", "{path}（含有已知的密钥）";
@@ -418,7 +419,6 @@ texts! {
     "{path} was not copied: {error}", "没有复制 {path}：{error}";
     "{path} was left out (a cache)", "省略了 {path}（缓存）";
     "{path} was left out (it is tenon's own)", "省略了 {path}（属于 tenon 自己）";
-    "{path} was left out (it holds secrets)", "省略了 {path}（含有机密）";
     "{path}, a folder of the session, is not there any more", "会话的文件夹 {path} 已不存在";
     "what 1 call changed is not kept any more: files may not be as they were when the session began", "有 1 个调用的改动已不再保存：文件可能与会话开始时不同";
     "what {n} calls changed is not kept any more: files may not be as they were when the session began", "有 {n} 个调用的改动已不再保存：文件可能与会话开始时不同";
