@@ -9,7 +9,13 @@ pub(super) const ROWS: &[Row] = &[
     row("an output of many lines", &[Call::Script("yes | head -n 2000000"), AGAIN]).prints(&["again", "left out"]),
     row("an output without end", &[Call::Script("#slow\nyes $MARK"), AGAIN]).prints(&["timed out", "again"]),
     row("outputs without end by many at once", &[Call::Script("#slow\nfor n in 1 2 3 4; do yes $MARK & yes $MARK >&2 & done; wait"), AGAIN]).prints(&["timed out", "again"]),
-    row("a job that prints without end", &[Call::Job("yes $MARK"), AGAIN, Call::Tool("jobs", r#"{"action":"read"}"#)]).alone().prints(&["again", "left out"]),
+    row("a job that prints without end", &[
+        Call::Job("yes $MARK | head -c 1000000; touch printed; yes $MARK"),
+        Call::Script("until [ -e printed ]; do sleep 0.1; done; echo again"),
+        Call::Tool("jobs", r#"{"action":"read"}"#),
+    ])
+    .alone()
+    .prints(&["again", "left out"]),
     row("200 jobs", &[Call::Job("sleep 1000"); 200]).alone().prints(&["8 jobs run already"]),
     row("a bomb of forks as a job", &[Call::Job("#slow\nb() { sleep 0.2; b | b & }; b 2>/dev/null; sleep 1000"), AGAIN, Call::Tool("jobs", r#"{"action":"stop","job":1}"#)])
         .prepare("echo 'processes_max = 100' >> $USERHOME/.config/tenon/config.toml")

@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row] = &[
     runs!("screen: hidden text in output", concat!("printf '", hidden!(), "\\n'")),
     runs!("screen: a sequence in pieces", "for c in '\\033' ']' '0' ';' 'x' '\\007' '\\302' '\\233' '\\342' '\\200' '\\256'; do printf \"$c\"; sleep 0.01; done"),
     runs!("screen: a sequence without end", "printf '\\033]0;'; head -c 20000 /dev/zero | tr '\\0' x; printf '\\033P'; head -c 20000 /dev/zero | tr '\\0' y"),
-    runs!("screen: bytes that are no text", "head -c 3000 /dev/urandom; printf '\\377\\376\\355\\240\\200\\364\\220\\200\\200\\300\\200'"),
+    runs!("screen: bytes that are no text", "head -c 3000 /dev/urandom; printf '\\033\\\\\\377\\376\\355\\240\\200\\364\\220\\200\\200\\300\\200'"),
     runs!("screen: lines drawn over", "for n in $(seq 100); do printf '\\r%s' $n; done; printf '\\033[Aover\\033[2K\\n'"),
     row("screen: the command itself", &[Call::Typed("echo '\u{1b}]0;x\u{7}\u{1b}[2J\u{202e}live\u{2066}\u{e0041}\u{9b}2J' | cat -v; true \u{8}\u{8}\u{8}\u{8} # \u{1b}[8m")]),
     row("screen: a long command with the end in sight", &[Call::Typed("true                                                                                                                                                      \u{1b}[A\u{1b}[2K; true")]),
