@@ -128,7 +128,7 @@ impl fmt::Display for RoomTaken {
                 let limit = Size(*bytes);
                 write!(
                     formatter,
-                    "the limit of {limit} is raised by disk_bytes_max in the user's config.toml"
+                    "the limit of {limit} is raised by disk_bytes_max in config.toml (the user's, or the project's that lowers it)"
                 )
             }
             RoomBound::Reserve { bytes } => {

@@ -17,6 +17,7 @@ use crate::linux::layout::{Instead, Layout, Part, Step};
 use crate::linux::openat::open_plain;
 use crate::linux::request::{Inside, Owner, Walls};
 use crate::missing::{Missing, SandboxError};
+use crate::mounts::mounts_beneath;
 use crate::profile::{Network, Profile};
 use crate::tier::Tier;
 use crate::workspace::{canonical, canonical_or_lexical, names_beneath};
@@ -181,6 +182,9 @@ pub(super) fn plan(
     let of_home = layered(&parts, &roots, home.as_deref());
     let mut layers = toolchains::named_ones(settings, home.as_deref(), &parts);
     layers.retain(|path| !of_home.iter().any(|known| path.starts_with(known)));
+    let mounts: Vec<PathBuf> = mounts_beneath("/".as_ref()).into_iter().map(|it| it.path).collect();
+    let of_home = toolchains::around_mounts(of_home, &mounts);
+    let layers = toolchains::around_mounts(layers, &mounts);
     scratch.extend_from_slice(&layers);
     let layered = [of_home, layers.clone()].concat();
     let steps: Vec<_> = parts.into_iter().map(|(path, part)| Step { path, part }).collect();

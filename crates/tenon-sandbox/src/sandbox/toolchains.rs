@@ -4,6 +4,7 @@
 //! nothing into sight, and no place of the system's, of people's, of secrets or of tenon's gets a layer by one.
 
 use std::collections::BTreeMap;
+use std::fs::DirEntry;
 use std::path::{Component, Path, PathBuf};
 
 use super::{Settings, secrets};
@@ -46,6 +47,9 @@ pub(super) const TOOLCHAINS: [&str; 31] = [
     "go/pkg",
     "go/bin",
 ];
+
+/// Of a folder in which something is mounted, so many names are looked at.
+const SPLIT_MAX: usize = 100;
 
 /// Nothing in them is a toolchain's own folder.
 const SYSTEM: [&str; 9] =
@@ -94,6 +98,25 @@ pub(super) fn named_ones(
     // The layer of the upper one is that of what lies in it, too.
     found.dedup_by(|lower, upper| lower.starts_with(&*upper));
     found
+}
+
+/// Returns `folders`, and in place of each that something is mounted within those in it of which that is not so:
+/// the kernel puts no layer in front of mounts.
+#[expect(clippy::disallowed_methods, reason = "folders of toolchains, outside of the workspace")]
+pub(super) fn around_mounts(folders: Vec<PathBuf>, mounts: &[PathBuf]) -> Vec<PathBuf> {
+    let is_around = |folder: &Path| {
+        mounts.iter().any(|mounted| mounted != folder && mounted.starts_with(folder))
+    };
+    let (split, mut whole): (Vec<_>, Vec<_>) =
+        folders.into_iter().partition(|folder| is_around(folder));
+    for folder in split {
+        let inner = std::fs::read_dir(folder).into_iter().flatten().take(SPLIT_MAX).flatten();
+        let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let inner = inner.filter(is_folder).map(|entry| entry.path()).collect();
+        whole.extend(around_mounts(inner, mounts));
+    }
+    whole.sort();
+    whole
 }
 
 /// Returns the folders which variables name that are toolchains' own by their places, seen by commands or not.
@@ -145,6 +168,26 @@ fn is_seen(folder: &Path, parts: &BTreeMap<PathBuf, Part>) -> bool {
 #[expect(clippy::disallowed_methods, reason = "tests make the folders that are looked at")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn layers_lie_around_what_is_mounted() {
+        let top = tempfile::tempdir().unwrap();
+        let at = |name: &str| top.path().join(name);
+        for name in ["cargo/registry/src", "cargo/git/db", "cargo/bin", "go"] {
+            std::fs::create_dir_all(at(name)).unwrap();
+        }
+        std::fs::write(at("cargo/config.toml"), "").unwrap();
+        std::os::unix::fs::symlink(at("go"), at("cargo/link")).unwrap();
+        let check = |mounts: &[&str], expected: &[&str]| {
+            let mounts: Vec<_> = mounts.iter().map(|name| at(name)).collect();
+            let found = around_mounts(vec![at("go"), at("cargo")], &mounts);
+            assert_eq!(found, expected.iter().map(|name| at(name)).collect::<Vec<_>>());
+        };
+        check(&[], &["cargo", "go"]);
+        check(&["cargo"], &["cargo", "go"]);
+        check(&["cargo/registry"], &["cargo/bin", "cargo/git", "cargo/registry", "go"]);
+        check(&["cargo/git/db", "other"], &["cargo/bin", "cargo/git/db", "cargo/registry", "go"]);
+    }
 
     #[test]
     fn no_variable_puts_a_layer_where_a_toolchain_has_no_place_of_its_own() {
