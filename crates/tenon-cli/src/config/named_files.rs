@@ -6,7 +6,7 @@ use tenon_model::CredentialShape::{self, Addresses, Colons, Netrc, Pairs, Whole}
 
 /// A variable, the file beneath what it names (none where it names the file itself), and the shape
 /// of what is in it, each from the documentation of the program that reads it.
-const FILES: [(&str, &str, CredentialShape); 27] = [
+const FILES: [(&str, &str, CredentialShape); 39] = [
     ("CARGO_HOME", "credentials.toml", Pairs),
     ("CARGO_HOME", "credentials", Pairs),
     ("NPM_CONFIG_USERCONFIG", "", Pairs),
@@ -24,7 +24,10 @@ const FILES: [(&str, &str, CredentialShape); 27] = [
     ("GOOGLE_APPLICATION_CREDENTIALS", "", Pairs),
     ("CLOUDSDK_CONFIG", "application_default_credentials.json", Pairs),
     ("CLOUDSDK_CONFIG", "credentials.db", Whole),
+    ("CLOUDSDK_CONFIG", "access_tokens.db", Whole),
+    ("CLOUDSDK_CONFIG", "legacy_credentials", Whole),
     ("AZURE_CONFIG_DIR", "msal_token_cache.json", Pairs),
+    ("AZURE_CONFIG_DIR", "service_principal_entries.json", Pairs),
     ("TF_CLI_CONFIG_FILE", "", Pairs),
     ("PGPASSFILE", "", Colons),
     ("HF_TOKEN_PATH", "", Whole),
@@ -33,7 +36,16 @@ const FILES: [(&str, &str, CredentialShape); 27] = [
     ("XDG_CONFIG_HOME", "gh/hosts.yml", Pairs),
     ("XDG_CONFIG_HOME", "glab-cli/config.yml", Pairs),
     ("XDG_CONFIG_HOME", "pip/pip.conf", Pairs),
+    ("XDG_CONFIG_HOME", "pypoetry/auth.toml", Pairs),
+    ("XDG_DATA_HOME", "uv/credentials", Whole),
+    ("XDG_DATA_HOME", "keyrings", Whole),
+    ("POETRY_CONFIG_DIR", "auth.toml", Pairs),
+    ("UV_CREDENTIALS_DIR", "credentials.toml", Pairs),
+    ("GRADLE_USER_HOME", "gradle.properties", Pairs),
+    ("BUNDLE_USER_CONFIG", "", Pairs),
+    ("HELM_REGISTRY_CONFIG", "", Pairs),
     ("GNUPGHOME", "private-keys-v1.d", Whole),
+    ("GNUPGHOME", "secring.gpg", Whole),
 ];
 
 /// The one that may name several files, with a colon between.
