@@ -13,10 +13,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{
     Command, CommandError, CommandLimits, Exit, LimitReached, Missing, NetworkEvent, Output, Piece,
-    Size, Stream, Workspace, confines_writes, signal_name,
+    Stream, Workspace, confines_writes, signal_name,
 };
 
 use super::{
+    limits::of_limit,
     listed, protected,
     refused_calls::worth_telling,
     said::Said,
@@ -195,28 +196,6 @@ pub(super) fn notes(
     lines.extend(protected);
     lines.extend(limit.map(of_limit));
     lines.iter().map(|line| format!("\n[walls] {}", in_one_line(line))).collect()
-}
-
-/// What is said of the limit that ended a command.
-pub(super) fn of_limit(limit: &LimitReached) -> String {
-    match limit {
-        LimitReached::Memory { memory_bytes_max } => format!(
-            "ended: its processes together used too much memory; the limit of {} is raised by \
-             memory_bytes_max in the user's config.toml",
-            Size(*memory_bytes_max)
-        ),
-        LimitReached::Processes { processes_max } => format!(
-            "ended: it had too many processes and threads at once; the limit of {processes_max} is \
-             raised by processes_max in the user's config.toml"
-        ),
-        LimitReached::FileSize { file_bytes_max: Some(bytes) } => format!(
-            "ended: a file became too large; the limit of {} is raised by file_bytes_max in the user's \
-             config.toml",
-            Size(*bytes)
-        ),
-        LimitReached::FileSize { file_bytes_max: None } => "ended: a file became too large".into(),
-        LimitReached::Disk(taken) => taken.to_string(),
-    }
 }
 
 /// How a command ended by itself.
@@ -411,7 +390,9 @@ mod tests {
             assert_eq!(told, format!("\n[walls] ended: {expected}"));
         };
         let lifts = |size: &str, setting: &str| {
-            format!("; the limit of {size} is raised by {setting} in the user's config.toml")
+            format!(
+                "; the limit of {size} is raised by {setting} in config.toml (the user's, or the project's that lowers it)"
+            )
         };
         let memory = "its processes together used too much memory";
         let memory_bytes_max = 8 << 30;

@@ -17,7 +17,7 @@ const IN_PYTHON: &str = "[errno 11]";
 const STARTED_IN_PYTHON: [&str; 3] = ["os.fork", "fork_exec", "posix_spawn"];
 
 pub(super) const CROWDED: &str = "processes: if no further process or thread could be started, this command may have had as many \
-                                  at once as the walls let it have, which processes_max in the user's config.toml raises; the \
+                                  at once as the walls let it have, which processes_max in config.toml raises (the user's, or the project's that lowers it); the \
                                   user or a container may have a lower limit";
 
 /// Whether what was printed, in small letters, speaks of a process or thread that could not be started.

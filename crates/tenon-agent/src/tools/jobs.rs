@@ -15,7 +15,8 @@ use tenon_sandbox::{
 };
 
 use super::{
-    bash::{Bash, Printed, ending, notes, of_limit, only_reads, refusal},
+    bash::{Bash, Printed, ending, notes, only_reads, refusal},
+    limits::of_limit,
     listed,
     protected::{Kept, lines, note_refused, where_kept},
     refused_calls::worth_telling,

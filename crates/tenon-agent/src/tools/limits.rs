@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use tenon_sandbox::{Limits, OutOfSight, Size, Tier, has_room};
+use tenon_sandbox::{LimitReached, Limits, OutOfSight, Size, Tier, has_room};
 
 use super::{
     ran_in,
@@ -15,13 +15,14 @@ use super::{
 };
 
 /// What programs say of a file that the kernel lets become no larger: bash of one that was ended, and C, Python,
-/// Rust and Node of the error.
-const TOO_LARGE: [&str; 6] = [
+/// Rust and Node of the error, git of a program of its own that was ended.
+const TOO_LARGE: [&str; 7] = [
     "File size limit exceeded",
     ": File too large",
     "[Errno 27]",
     "(os error 27)",
     "EFBIG",
+    "died of signal 25",
     "文件过大",
 ];
 
@@ -55,11 +56,33 @@ pub(super) fn sentences(said: &Said<'_>, printed: &str) -> Vec<String> {
     of_file.into_iter().chain(of_room.next()).collect()
 }
 
+/// What is said of the limit that ended a command.
+pub(super) fn of_limit(limit: &LimitReached) -> String {
+    match limit {
+        LimitReached::Memory { memory_bytes_max } => format!(
+            "ended: its processes together used too much memory; the limit of {} is raised by \
+             memory_bytes_max in config.toml (the user's, or the project's that lowers it)",
+            Size(*memory_bytes_max)
+        ),
+        LimitReached::Processes { processes_max } => format!(
+            "ended: it had too many processes and threads at once; the limit of {processes_max} is \
+             raised by processes_max in config.toml (the user's, or the project's that lowers it)"
+        ),
+        LimitReached::FileSize { file_bytes_max: Some(bytes) } => format!(
+            "ended: a file became too large; the limit of {} is raised by file_bytes_max in config.toml \
+             (the user's, or the project's that lowers it)",
+            Size(*bytes)
+        ),
+        LimitReached::FileSize { file_bytes_max: None } => "ended: a file became too large".into(),
+        LimitReached::Disk(taken) => taken.to_string(),
+    }
+}
+
 fn of_file(bytes_max: u64) -> String {
     let size = Size(bytes_max);
     format!(
-        "limits: commands write no file larger than {size}, which file_bytes_max in the user's config.toml \
-         raises"
+        "limits: commands write no file larger than {size}, which file_bytes_max in config.toml raises \
+         (the user's, or the project's that lowers it)"
     )
 }
 

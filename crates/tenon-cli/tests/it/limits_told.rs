@@ -7,8 +7,8 @@ use crate::{
 
 #[test]
 fn a_limit_that_held_a_command_is_told_with_its_number() {
-    const ENDED: &str = "[walls] ended: a file became too large; the limit of 16.0 GiB is raised by file_bytes_max in the user's config.toml";
-    const OF_FILE: &str = "[walls] limits: commands write no file larger than 16.0 GiB, which file_bytes_max in the user's config.toml raises";
+    const ENDED: &str = "[walls] ended: a file became too large; the limit of 16.0 GiB is raised by file_bytes_max in config.toml (the user's, or the project's that lowers it)";
+    const OF_FILE: &str = "[walls] limits: commands write no file larger than 16.0 GiB, which file_bytes_max in config.toml raises (the user's, or the project's that lowers it)";
     const PRIVATE: &str = "[walls] limits: private folders (/tmp, /var/tmp, /run, /dev/shm, HOME) hold at most 4.0 GiB together";
     const PERHAPS: &str = "[walls] limits: if it was there: private folders (/tmp,";
     const SHARED: &str = "[walls] limits: /dev/shm holds at most 4.0 GiB; --sandbox off";
