@@ -2,7 +2,7 @@
 
 mod unlogged;
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use tenon_model::{Abilities, Provider};
 use tenon_sandbox::{Jobs, Journal, Workspace};
@@ -148,11 +148,7 @@ impl AgentOptions {
             tools: Tools::new(),
             rules: Rules::default(),
             mode: Mode::default(),
-            places: Places {
-                roots: workspace.roots().iter().map(|root| root.display().to_string()).collect(),
-                cwd: workspace.root().display().to_string(),
-                ..Places::default()
-            },
+            places: Places { home: String::new(), ..Places::of(&workspace, Path::new("/")) },
             host_presets: None,
             front: Arc::new(Silent),
             log: None,

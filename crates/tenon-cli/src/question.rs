@@ -472,8 +472,12 @@ mod tests {
     fn every_reason_of_the_policys_own_is_told_in_chinese() {
         use tenon_agent::{Action, Mode, Places, Rules, decide};
         let run = |command: &str| Action::Run { command: command.into() };
-        let places =
-            Places { roots: vec!["/work".into()], cwd: "/work".into(), home: "/home/me".into() };
+        let places = Places {
+            roots: vec!["/work".into()],
+            cwd: "/work".into(),
+            home: "/home/me".into(),
+            ..Places::default()
+        };
         let cases = [
             (run("git push --force"), Mode::Auto),
             (run("sudo ls"), Mode::Auto),

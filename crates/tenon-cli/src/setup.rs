@@ -87,7 +87,7 @@ pub(crate) async fn ready(
     options.tools = tools;
     options.rules = rules;
     options.mode = mode(settings);
-    options.places.home = config.folders.home_for_rules();
+    options.places = config.folders.places_for_rules(&options.workspace);
     options.limits = TurnLimits {
         steps_max: Some(settings.max_steps.get()),
         tokens_max: settings.max_tokens.map(|tokens| tokens.get()),

@@ -47,6 +47,7 @@ pub use journal::{
     JournalOptions, LeftOut, LeftOutReason, OutsideWrite, Past, PastEntry, Pruned, Replaced,
     Rights, StaleCache, Trouble, Undone, Usage, WayBack, forget_session_of, without_middle,
 };
+pub use links::links_to;
 pub use linux::inside::is_closed_in_proc;
 pub use linux::probe::{Kernel, Wish, confines_writes, is_closed_to_user, probe, runs_as_root};
 pub use linux::told::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS, SET_ID_BITS};

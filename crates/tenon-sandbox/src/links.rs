@@ -41,6 +41,16 @@ pub(crate) fn resolved(named: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
     Some((at, links))
 }
 
+/// Returns the symbolic links on the way of an absolute path as they are now, the first one first, each by a path
+/// without links and with where it leads in the end. None of a path that is relative or has too many.
+#[must_use]
+pub fn links_to(named: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let links = Some(named).filter(|named| named.is_absolute()).and_then(resolved);
+    let (_, links) = links.unwrap_or_default();
+    let led = |link: PathBuf| resolved(&link).map(|(end, _)| (link, end));
+    links.into_iter().filter_map(led).collect()
+}
+
 /// Returns the names of a path, the first one last.
 fn parts(path: &Path) -> Vec<OsString> {
     let names = path.components().rev().filter_map(|part| match part {

@@ -415,7 +415,7 @@ impl Dispatch {
     fn decide(&self, tool: &str, action: &Action) -> Decision {
         let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         let names = |folder: &str| self.workspace.all_names(folder);
-        decide_by_names(tool, action, &rules, self.mode, &self.places, &names)
+        decide_by_names(tool, action, &rules, self.mode, &self.places.at_present(), &names)
     }
 
     /// Takes in what is allowed from now on.
@@ -444,7 +444,7 @@ impl Dispatch {
             asking: Arc::clone(&self.asking),
             rules: Mutex::new(rules),
             mode: self.mode,
-            places: self.places.clone(),
+            places: self.places.at_present(),
             refused: Arc::clone(&self.refused_writes),
             outcomes: Mutex::default(),
         })

@@ -78,7 +78,7 @@ mod tests {
 
     fn places() -> Places {
         let (roots, cwd) = (vec!["/work".into()], "/work".into());
-        Places { roots, cwd, home: "/home/ada".into() }
+        Places { roots, cwd, home: "/home/ada".into(), ..Places::default() }
     }
 
     #[test]

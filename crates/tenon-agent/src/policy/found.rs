@@ -96,8 +96,12 @@ mod tests {
 
     #[test]
     fn patterns_are_what_is_there_before_anything_changes() {
-        let places =
-            Places { roots: vec!["/w".into()], home: "/home/ada".into(), cwd: "/w".into() };
+        let places = Places {
+            roots: vec!["/w".into()],
+            home: "/home/ada".into(),
+            cwd: "/w".into(),
+            ..Places::default()
+        };
         let names = |folder: &str| -> Option<Vec<String>> {
             let names: &[&str] = match folder {
                 "/w/lib" => &["a.o", "b.o", ".c.o", "d*"],

@@ -1,9 +1,13 @@
 //! Folders that rules speak of, and where a word of a command line points.
 //!
 //! Paths are compared as text, by components, after `.`, `..` and doubled slashes are gone.
-//! Links are not followed: this finds the plain mistake, the kernel stops the clever one.
+//! Links are not followed but for those by which the user came: this finds the plain mistake, the kernel stops
+//! the clever one.
+
+use std::path::{Path, PathBuf};
 
 use tenon_model::visible;
+use tenon_sandbox::{Workspace, links_to};
 
 use super::shell::{Piece, Word};
 
@@ -55,6 +59,7 @@ const SYSTEM: &[&str] = &[
 ///     roots: vec!["/work".into()],
 ///     home: "/home/ada".into(),
 ///     cwd: "/work".into(),
+///     ..Places::default()
 /// };
 /// let rule = Rule::parse("write_file(~/notes/**)", Verdict::Deny, Origin::Config)?;
 /// let rules: Rules = [rule].into_iter().collect();
@@ -71,6 +76,9 @@ pub struct Places {
     pub home: String,
     /// The folder that commands start in.
     pub cwd: String,
+    /// The symbolic links on the ways by which the user came to the roots and to the home folder, as far as
+    /// commands cannot change them in a root, each with where it leads in the end.
+    pub ways: Vec<(String, String)>,
 }
 
 /// Where a path may point.
@@ -102,7 +110,60 @@ pub(crate) enum Zone {
 }
 
 impl Places {
-    /// Returns where a word points as a path, for a command after these changes of folder.
+    /// Returns the places of a session in a workspace, whose user's home folder has this absolute path.
+    #[must_use]
+    pub fn of(workspace: &Workspace, home: &Path) -> Self {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let roots: Vec<String> = workspace.roots().iter().map(|root| text(root)).collect();
+        let named = workspace.ways().into_iter().chain([home.to_owned()]);
+        let links = named.flat_map(|path| links_to(&path));
+        let ways = links.filter_map(|(link, end)| {
+            let is_in_root = roots.iter().any(|root| link.starts_with(root));
+            Some((link.to_str()?.to_owned(), end.to_str()?.to_owned())).filter(|_| !is_in_root)
+        });
+        let mut ways: Vec<_> = ways.collect();
+        ways.sort();
+        ways.dedup();
+        let places = Self { ways, cwd: text(workspace.root()), roots, home: String::new() };
+        Self { home: places.led(&text(home)), ..places }
+    }
+
+    /// Returns the same without the links that lead elsewhere by now.
+    pub(crate) fn at_present(&self) -> Self {
+        let mut places = self.clone();
+        places.ways.retain(|(link, end)| {
+            let is_same = |(now, leads): &(PathBuf, PathBuf)| {
+                now == Path::new(link) && leads == Path::new(end)
+            };
+            links_to(Path::new(link)).first().is_some_and(is_same)
+        });
+        places
+    }
+
+    /// Returns where an absolute path leads by the user's links on its way, clean.
+    pub(crate) fn led(&self, path: &str) -> String {
+        if self.ways.is_empty() {
+            return clean(path);
+        }
+        let mut at = String::new();
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => at.truncate(at.rfind('/').unwrap_or_default()),
+                part => {
+                    at.push('/');
+                    at.push_str(part);
+                    if let Some((_, end)) = self.ways.iter().find(|(link, _)| *link == at) {
+                        at.clone_from(end);
+                    }
+                }
+            }
+        }
+        if at.is_empty() { "/".to_owned() } else { at }
+    }
+
+    /// Returns where a word points as a path, for a command after these changes of folder. By the user's links it
+    /// leads to where they lead; `cd` itself goes back as it came.
     pub(crate) fn target(&self, word: &Word, folder: Option<&[Word]>) -> Target {
         let mut path = Some(clean(&self.cwd));
         match folder {
@@ -118,10 +179,15 @@ impl Places {
             }
             None => path = None,
         }
-        self.step(word, path.as_deref())
+        let path = path.map(|path| self.led(&path));
+        self.pointed(word, path.as_deref(), &|path| self.led(path))
     }
 
     fn step(&self, word: &Word, from: Option<&str>) -> Target {
+        self.pointed(word, from, &clean)
+    }
+
+    fn pointed(&self, word: &Word, from: Option<&str>, led: &dyn Fn(&str) -> String) -> Target {
         let mut text = match word.pieces.first() {
             Some(Piece::Home(_) | Piece::Folder | Piece::Begin) => String::new(),
             Some(Piece::Text(text)) if text.starts_with('/') => String::new(),
@@ -145,11 +211,11 @@ impl Places {
                 },
                 Piece::Glob(_) | Piece::Unknown(_) | Piece::Brace(_) | Piece::Break => {
                     let rest: Vec<_> = std::iter::once(piece).chain(pieces).collect();
-                    return beneath(&text, &rest);
+                    return beneath(&text, &rest, led);
                 }
             }
         }
-        Target::Exact(clean(&text))
+        Target::Exact(led(&text))
     }
 
     /// Says how removing a tree there is to be judged.
@@ -212,12 +278,16 @@ impl Places {
 
     /// Returns a path of a file tool as a clean absolute one.
     pub(crate) fn absolute(&self, path: &str) -> String {
-        if path.starts_with('/') { clean(path) } else { clean(&format!("{}/{path}", self.cwd)) }
+        if path.starts_with('/') {
+            self.led(path)
+        } else {
+            self.led(&format!("{}/{path}", self.cwd))
+        }
     }
 }
 
 /// Judges `text` followed by something that is not known: entries of the last whole folder.
-fn beneath(text: &str, rest: &[&Piece]) -> Target {
+fn beneath(text: &str, rest: &[&Piece], led: &dyn Fn(&str) -> String) -> Target {
     let mut after = String::new();
     let mut wild = true;
     for piece in rest {
@@ -241,7 +311,7 @@ fn beneath(text: &str, rest: &[&Piece]) -> Target {
         && pattern.contains('*')
         && pattern.chars().all(|c| matches!(c, '*' | '.' | '?' | '[' | ']' | '!' | '^'))
         && after.split('/').skip(1).all(|part| part.chars().all(|c| c == '*'));
-    Target::Beneath { folder: clean(&format!("{folder}/")), all }
+    Target::Beneath { folder: led(&format!("{folder}/")), all }
 }
 
 /// Says whether people see the text as it is.
@@ -278,15 +348,24 @@ fn is_beneath(path: &str, folder: &str) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the links of a user")]
 mod tests {
+    use std::os::unix::fs::symlink;
+
+    use tenon_sandbox::Workspace;
+
     use super::{Places, Target, Zone, clean, is_within};
 
     #[test]
     fn a_workspace_in_an_unusual_place_stays_usable() {
         let zone = |root: &str, path: &str| {
             let (folder, name) = path.rsplit_once('/').unwrap_or_default();
-            let places =
-                Places { roots: vec![root.to_owned()], home: "/root".into(), cwd: root.to_owned() };
+            let places = Places {
+                roots: vec![root.to_owned()],
+                home: "/root".into(),
+                cwd: root.to_owned(),
+                ..Places::default()
+            };
             places.zone(&match name {
                 "*" => Target::Beneath { folder: clean(folder), all: true },
                 "*.o" => Target::Beneath { folder: clean(folder), all: false },
@@ -319,5 +398,31 @@ mod tests {
         assert!(is_within("/a", "/a"));
         assert!(is_within("/a", "/"));
         assert!(!is_within("/ab", "/a"));
+    }
+
+    #[test]
+    fn links_that_were_exchanged_are_no_ways() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        for name in ["disk/work", "home/notes"] {
+            std::fs::create_dir_all(top.join(name)).unwrap();
+        }
+        let link = |target: &str, name: &str| symlink(target, top.join(name)).unwrap();
+        link("home", "u");
+        link("../disk/by", "home/proj");
+        link("work", "disk/by");
+        let workspace = Workspace::open(&top.join("u/proj")).unwrap();
+        let places = Places::of(&workspace, &top.join("u"));
+        let text = |name: &str| top.join(name).display().to_string();
+        assert_eq!(places.home, text("home"));
+        let pair = |(link, end): (&str, &str)| (text(link), text(end));
+        let all = [("disk/by", "disk/work"), ("home/proj", "disk/work"), ("u", "home")];
+        assert_eq!(places.ways, all.map(pair));
+        assert_eq!(places.at_present(), places);
+        assert_eq!(places.led(&text("u/proj/../x")), text("disk/x"));
+        std::fs::remove_file(top.join("home/proj")).unwrap();
+        link("notes", "home/proj");
+        let left = [("disk/by", "disk/work"), ("u", "home")];
+        assert_eq!(places.at_present().ways, left.map(pair));
     }
 }

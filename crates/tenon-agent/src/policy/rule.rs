@@ -381,8 +381,8 @@ pub(super) fn name_matches(pattern: &str, name: &str) -> bool {
 fn absolute_globs<'a>(glob: &'a str, places: &'a Places) -> impl Iterator<Item = String> + 'a {
     let fixed = match glob.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))
     {
-        Some(rest) => Some(clean(&format!("{}/{rest}", places.home))),
-        None => glob.starts_with('/').then(|| clean(glob)),
+        Some(rest) => Some(places.led(&format!("{}/{rest}", places.home))),
+        None => glob.starts_with('/').then(|| places.led(glob)),
     };
     let relative = glob.strip_prefix("./").unwrap_or(glob);
     let roots = places.roots.iter().filter(move |_| !glob.starts_with(['/', '~']));

@@ -9,8 +9,8 @@ use super::places::{Places, Target, in_one_line, is_plain};
 use super::rule::{Rule, Rules, Verdict};
 use super::shell::{self, Launches, Parsed, Redirect, RedirectKind, SimpleCommand, launch};
 use super::written::{
-    is_for_writing, may_be_file, may_touch_writes, open_writes, touches_writes, writes_by_links,
-    written,
+    changes_ways, is_for_writing, may_be_file, may_touch_writes, open_writes, touches_writes,
+    writes_by_links, written,
 };
 use super::{Decision, Kept, Leaves, Mode, Names, by_rule, parts};
 
@@ -35,6 +35,9 @@ pub(super) fn decide(
     (places, names): (&Places, &Names<'_>),
 ) -> Decision {
     let parsed = shell::parse(command);
+    let plain =
+        changes_ways(&parsed, places).then(|| Places { ways: Vec::new(), ..places.clone() });
+    let places = plain.as_ref().unwrap_or(places);
     let findings = builtin::findings(&parsed, places);
     let decision = judged(tool, &parsed, &findings, rules, mode, (places, names));
     let parts = match decision.verdict {

@@ -20,6 +20,7 @@ mod rules;
 mod shell;
 mod twice;
 mod values;
+mod ways;
 mod work;
 mod writers;
 
@@ -46,6 +47,7 @@ fn places() -> Places {
         roots: vec!["/home/user/project".to_owned(), "/srv/shared".to_owned()],
         home: "/home/user".to_owned(),
         cwd: "/home/user/project".to_owned(),
+        ..Places::default()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use tenon_sandbox::Access;
 
-use super::places::{Places, SOME_FOLDER, Target};
+use super::places::{Places, SOME_FOLDER, Target, is_within};
 use super::rule::{ANY, FOLDERS, FOUND, NUMBER, Rule, Rules, Verdict, is_open};
 use super::shell::{
     self, Extent, Folders, Holds, Parsed, Piece, Reach, RedirectKind, SimpleCommand, Word,
@@ -15,6 +15,8 @@ const STREAMS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty
 const OPEN_ALREADY: &str = "/dev/fd/";
 /// Beneath these the folders of processes are found under other names.
 const OF_PROCESSES: [&str; 2] = ["/proc/", OPEN_ALREADY];
+/// What puts something else in the place of a link, or nothing.
+const REPLACERS: [&str; 8] = ["cp", "install", "link", "ln", "mv", "rm", "rmdir", "unlink"];
 /// Files that a line names which are looked at, each on the disk.
 const NAMED_MAX: usize = 1_000;
 /// Rules for this tool speak of files that are written whole.
@@ -263,17 +265,7 @@ pub(crate) fn named_writes(script: &str, places: &Places) -> Vec<NamedWrite> {
 /// Says whether a line makes links and writes by a path with the name of one: where that leads is not
 /// known.
 pub(super) fn writes_by_links(parsed: &Parsed, places: &Places) -> bool {
-    let makes_links = |command: &&SimpleCommand| match command.program() {
-        Some("ln" | "link") => true,
-        Some("cp") => command.arguments().iter().any(|word| {
-            let letters = word.prefix().strip_prefix('-').unwrap_or_default();
-            letters.starts_with("-symbolic") || letters.starts_with("-link") || {
-                !letters.starts_with('-') && letters.contains(['s', 'l'])
-            }
-        }),
-        _ => false,
-    };
-    let links: Vec<_> = parsed.commands.iter().filter(makes_links).collect();
+    let links: Vec<_> = parsed.commands.iter().filter(|one| makes_links(one)).collect();
     let names = links.iter().flat_map(|command| command.arguments());
     let names: Vec<_> =
         names.map(|word| word.literal().and_then(|_| Word::program(word))).collect();
@@ -290,6 +282,41 @@ pub(super) fn writes_by_links(parsed: &Parsed, places: &Places) -> bool {
             Target::Exact(path) => is_by_link(&path),
             Target::Beneath { .. } | Target::Unknown => true,
         })
+}
+
+fn makes_links(command: &SimpleCommand) -> bool {
+    match command.program() {
+        Some("ln" | "link") => true,
+        Some("cp") => command.arguments().iter().any(|word| {
+            let letters = word.prefix().strip_prefix('-').unwrap_or_default();
+            letters.starts_with("-symbolic") || letters.starts_with("-link") || {
+                !letters.starts_with('-') && letters.contains(['s', 'l'])
+            }
+        }),
+        _ => false,
+    }
+}
+
+/// Says whether a line may put something else in the place of a link by which the user came.
+pub(super) fn changes_ways(parsed: &Parsed, places: &Places) -> bool {
+    let plain = Places { ways: Vec::new(), ..places.clone() };
+    let is_above = |target: Target, command: &SimpleCommand| match target {
+        Target::Exact(path) => places.ways.iter().any(|(link, _)| is_within(link, &path)),
+        Target::Beneath { folder, .. } => {
+            places.ways.iter().any(|(link, _)| *link != folder && is_within(link, &folder))
+        }
+        Target::Unknown => makes_links(command),
+    };
+    let changes = |command: &SimpleCommand| {
+        command.program().is_some_and(|name| REPLACERS.contains(&name))
+            && named(command, &plain).into_iter().any(|named| {
+                // What is copied to a link to a folder goes into the folder.
+                let is_itself = named.inside.is_none() || makes_links(command);
+                let inside = named.inside.clone().is_some_and(|inside| is_above(inside, command));
+                inside || is_itself && is_above(named.target(), command)
+            })
+    };
+    !places.ways.is_empty() && parsed.commands.iter().any(changes)
 }
 
 /// Returns the files of the workspace that a command's redirects write and no rule for writing

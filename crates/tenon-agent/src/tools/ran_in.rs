@@ -26,7 +26,12 @@ pub(super) fn moves(script: &str) -> bool {
 pub(super) fn led_to(command: &SimpleCommand, word: &Word, context: &ToolContext) -> Vec<String> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let home = context.sandbox.home().map(text).unwrap_or_default();
-    let places = Places { roots: Vec::new(), home, cwd: text(context.workspace.root()) };
+    let places = Places {
+        roots: Vec::new(),
+        home,
+        cwd: text(context.workspace.root()),
+        ..Places::default()
+    };
     let ways = command.folders.iter().flat_map(Folders::ways);
     let mut paths = Vec::new();
     for way in ways {

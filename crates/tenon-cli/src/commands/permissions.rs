@@ -4,8 +4,8 @@ use std::{fmt::Display, str::FromStr};
 
 use serde_json::{Map, Value, json};
 use tenon_agent::{
-    Action, Decision, Effect, Kept, Leaves, Places, Tools, Verdict, decide_by_names,
-    protected_writes, why_not_started,
+    Action, Decision, Effect, Kept, Leaves, Tools, Verdict, decide_by_names, protected_writes,
+    why_not_started,
 };
 use tenon_model::{Abilities, visible};
 use tenon_sandbox::{Access, HostRule, Network, NetworkOutcome, Preset, Refusal, Workspace};
@@ -85,11 +85,7 @@ fn check(
 ) -> Result<ExitStatus, CliError> {
     let rules = setup::rules(config, session)?;
     let workspace = setup::workspace(config, session)?;
-    let places = Places {
-        roots: workspace.roots().iter().map(|root| root.display().to_string()).collect(),
-        home: config.folders.home_for_rules(),
-        cwd: workspace.root().display().to_string(),
-    };
+    let places = config.folders.places_for_rules(&workspace);
     let mode = setup::mode(&config.settings);
     let tools = setup::tools(&config.settings, &Abilities::default());
     let action = match tool {

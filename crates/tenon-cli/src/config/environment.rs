@@ -9,6 +9,9 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use tenon_agent::Places;
+use tenon_sandbox::Workspace;
+
 use crate::{
     error::CliError,
     render::Theme,
@@ -115,11 +118,11 @@ fn is_here(path: &Path) -> bool {
 }
 
 impl Folders {
-    /// Returns the home folder without links on the way, where it can be found: rules are compared with where paths
-    /// lead.
-    pub(crate) fn home_for_rules(&self) -> String {
+    /// Returns the places that rules speak of in a workspace, without links on the way: rules are compared with
+    /// where paths lead.
+    pub(crate) fn places_for_rules(&self, workspace: &Workspace) -> Places {
         let home = self.home.canonicalize().unwrap_or_else(|_| self.home.clone());
-        home.display().to_string()
+        Places { home: home.display().to_string(), ..Places::of(workspace, &self.home) }
     }
 
     /// Returns where sessions are logged.

@@ -65,7 +65,7 @@ pub(crate) async fn replaying(
     let mut options = AgentOptions::new(provider, workspace, sandbox);
     let settings = &config.settings;
     options.rules = if runs { rules(config, &SessionArgs::default())? } else { Rules::default() };
-    options.places.home = config.folders.home_for_rules();
+    options.places = config.folders.places_for_rules(&options.workspace);
     options.result_chars_max = settings.result_chars_max.get();
     options.masking = masking(config);
     let kept = LogRecall { folder: logs, session: log.id().to_owned() };

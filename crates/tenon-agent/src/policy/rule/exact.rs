@@ -89,8 +89,8 @@ impl Rules {
             let names = glob.paths().filter_map(|glob| glob::only(glob.trim_start_matches("**/")));
             for name in names {
                 let absolute = |root: &String| match name.strip_prefix("~/") {
-                    Some(rest) => clean(&format!("{}/{rest}", places.home)),
-                    None if name.starts_with('/') => clean(&name),
+                    Some(rest) => places.led(&format!("{}/{rest}", places.home)),
+                    None if name.starts_with('/') => places.led(&name),
                     None => clean(&format!("{root}/{name}")),
                 };
                 files.extend(places.roots.iter().map(absolute).map(PathBuf::from));
@@ -122,8 +122,12 @@ mod tests {
 
     #[test]
     fn a_place_outside_is_granted_by_its_name_alone() {
-        let places =
-            Places { roots: vec!["/w".into()], home: "/home/ada".into(), cwd: "/w".into() };
+        let places = Places {
+            roots: vec!["/w".into()],
+            home: "/home/ada".into(),
+            cwd: "/w".into(),
+            ..Places::default()
+        };
         let grants = |text: &str, access, path: &str, is_folder| {
             let rule = Rule::parse(text, Verdict::Allow, Origin::Config).expect(text);
             rule.grants(access, path, is_folder, &places)

@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_rule_says_the_same_once_it_is_ready() {
         let (roots, home) = (vec!["/work".into(), "/other".into()], "/home/ada".into());
-        let places = Places { roots, cwd: "/work".into(), home };
+        let places = Places { roots, cwd: "/work".into(), home, ..Places::default() };
         let rules = [
             "write",
             "write(**)",

@@ -480,7 +480,7 @@ proptest! {
         let home = folder.path().canonicalize().expect("a folder");
         let top = home.join("top").display().to_string();
         let roots = vec![home.display().to_string()];
-        let places = Places { roots, home: "/home/user".into(), cwd: top };
+        let places = Places { roots, home: "/home/user".into(), cwd: top, ..Places::default() };
         for path in writes_files(&script, &home) {
             let rule = format!("write({path})");
             let action = Action::Run { command: script.clone() };

@@ -72,6 +72,7 @@ pub(crate) const TARGET: Target = Target {
             roots: vec!["/home/u/project".into()],
             home: "/home/u".into(),
             cwd: "/home/u/project".into(),
+            ..Places::default()
         };
         Box::new(move |input| {
             let text = String::from_utf8_lossy(input).replace('\0', "");

@@ -95,6 +95,7 @@ pub(crate) const TARGET: Target = Target {
             roots: vec!["/home/u/project".into()],
             home: "/home/u".into(),
             cwd: "/home/u/project".into(),
+            ..Places::default()
         };
         let judged = move |command: String| {
             decide("bash", &Action::Run { command }, &rules, Mode::Auto, &places)

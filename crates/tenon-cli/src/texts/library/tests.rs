@@ -141,8 +141,12 @@ fn every_wall_that_cannot_be_had_has_a_row_and_so_has_what_mends_it() {
 
 #[test]
 fn every_reason_of_a_decision_has_a_row() {
-    let places =
-        Places { roots: vec!["/work".into()], cwd: "/work".into(), home: "/home/me".into() };
+    let places = Places {
+        roots: vec!["/work".into()],
+        cwd: "/work".into(),
+        home: "/home/me".into(),
+        ..Places::default()
+    };
     let commands = [
         "make",
         "rm -rf /",
