@@ -83,10 +83,15 @@ const TOOLCHAINS: &str = "are read-only to commands here";
 const KERNEL: &str = "commands change nothing in /proc and /sys";
 const REFUSED: &str = " (refused: ";
 const END: char = ')';
+/// What may stand behind a path with the sign that ends it.
+const BEHIND: [&str; 2] = ["); ", "), "];
 
 const UNLISTED: &str = "files: commands in tier C do not list a toolchain's folder in HOME in which a key of the user's lies \
                         or would lie; what else is in it can be read by its name, and --add-dir FOLDER would open \
                         it whole, keys too";
+
+/// Where there are the usual devices alone, and no folder can be added.
+const DEVICES: &str = "/dev";
 
 /// What bash makes a socket of, and what is no file.
 pub(super) const TCP: &str = "/dev/tcp/";
@@ -158,8 +163,10 @@ pub(super) fn sentences<'a>(said: &Said<'_>, lines: impl Iterator<Item = &'a str
 /// Whether two sentences say the same but for the path.
 fn is_same(one: &str, other: &str) -> bool {
     let plain = |text: &str| match text.split_once(REFUSED) {
+        // A path may have the sign, too.
         Some((before, rest)) => {
-            before.to_owned() + rest.split_once(END).map_or("", |(_, behind)| behind)
+            let end = BEHIND.iter().filter_map(|behind| rest.rfind(behind)).max();
+            before.to_owned() + end.and_then(|end| rest.get(end..)).unwrap_or_default()
         }
         None => text.to_owned(),
     };
@@ -174,6 +181,9 @@ fn is_in_repository(said: &Said<'_>, path: &Path) -> bool {
 /// Returns what to say of what the kernel was asked to change.
 fn of_write(said: &Said<'_>, write: &OutsideWrite) -> String {
     let OutsideWrite { path, wish } = write;
+    if path.starts_with(DEVICES) {
+        return sight::sentence(&OutOfSight::Device, said.in_c, true);
+    }
     let (sentence, behind) = if kernel::is_of_kernel(path) {
         (kernel::SETTINGS_HELD, KERNEL)
     } else if is_in_repository(said, path) {
@@ -303,7 +313,7 @@ fn wish(line: &str, path: &Path) -> Wish {
 }
 
 /// Returns what is said of a file elsewhere that the line says it writes, where complaints of that were
-/// thrown away: nobody knows whether it tried.
+/// thrown away. Of one that is not watched nobody knows whether it tried.
 pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
     let ToolContext { workspace, sandbox, .. } = said.context;
     let is_held = |path: &str| {
@@ -322,6 +332,12 @@ pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
     let held: Vec<String> = written.take(LINES_MAX).filter(|path| is_held(path)).collect();
     if !said.throws_away() || held.is_empty() {
         return None;
+    }
+    if let Some(writes) = &said.output.outside {
+        let is_named = |write: &&OutsideWrite| {
+            held.iter().any(|it| Path::new(it).file_name() == write.path.file_name())
+        };
+        return writes.iter().find(is_named).map(|write| of_write(said, write));
     }
     let is_closed = held.iter().all(|it| is_closed_anyway(said, Path::new(it), Wish::Write));
     let sentence = match (said.in_c, is_closed) {

@@ -65,6 +65,11 @@ fn a_write_outside_is_told_with_its_path_also_where_the_program_says_none() {
         ("perl -e 'truncate(\"/usr/bin/env\", 0) or die \"no: $!\\n\"'", Some("/usr/bin/env)")),
         ("perl -e 'utime(1, 1, \"/usr/bin/env\") or die \"no: $!\\n\"'", Some("/usr/bin/env)")),
         ("ln -sfn /usr out; perl -e 'mkdir \"out/xy\" or die \"no: $!\\n\"'", Some(refused)),
+        ("touch /usr/xy 2>/dev/null; true", Some(refused)),
+        ("touch /usr/xy 2>/dev/null || echo none", Some(refused)),
+        ("test -d none && touch /usr/xy 2>/dev/null; true", None),
+        ("touch /dev/xy", Some("the usual devices alone")),
+        ("touch /dev/xy 2>/dev/null", Some("the usual devices alone")),
     ];
     check(&place(), &["a", "b"], &rows);
 }
