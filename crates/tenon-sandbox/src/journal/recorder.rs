@@ -4,13 +4,15 @@
 //! that it made: undo takes the whole folder away. A file that loses a name is kept by a further
 //! name in the store; only one that is written in place is copied.
 
+mod loss;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::CheckpointId;
@@ -56,6 +58,12 @@ pub(crate) enum Fate {
     FolderGone,
     /// Something comes there, whatever is there.
     Replaced,
+}
+
+impl Fate {
+    fn loses(self) -> bool {
+        matches!(self, Self::Gone | Self::FolderGone | Self::Replaced)
+    }
 }
 
 /// Whether a folder was there before the call.
@@ -161,19 +169,18 @@ impl Recorder {
         name: &OsStr,
         fate: Fate,
     ) -> Result<Step, Errno> {
-        let loses = matches!(fate, Fate::Gone | Fate::FolderGone | Fate::Replaced);
         match self.status(folder)? {
             Status::LeftOut => {
                 self.note_left_out(folder, name)?;
                 return Ok(Step::Done);
             }
-            Status::New => return self.before_known_entry(folder, name, loses),
+            Status::New => return self.before_known_entry(folder, name, fate),
             Status::Old => {}
         }
         let known =
             self.image.entries.get(&folder.id).is_some_and(|names| names.contains_key(name));
         if known {
-            return self.before_known_entry(folder, name, loses);
+            return self.before_known_entry(folder, name, fate);
         }
         let found = look_parted(&folder.handle, name)?;
         match (&found, fate) {
@@ -186,10 +193,9 @@ impl Recorder {
         let mut step = Step::Done;
         let before = found.as_ref().map(|node| node.id);
         if let Some(node) = found {
-            let is_folder = node.is_folder();
             self.save_node(folder, name, &node)?;
-            if loses {
-                step = self.before_loss(folder, name, node.id, is_folder)?;
+            if fate.loses() {
+                step = self.before_loss(folder, name, &node, fate)?;
             }
         }
         self.write(Record::Entry { folder: folder.id, name: name.to_owned(), before })?;
@@ -215,53 +221,19 @@ impl Recorder {
         &mut self,
         folder: &Folder,
         name: &OsStr,
-        loses: bool,
+        fate: Fate,
     ) -> Result<Step, Errno> {
-        if !(loses && self.has_moved || self.is_beside()) {
+        if !(fate.loses() && self.has_moved || self.is_beside()) {
             return Ok(Step::Done);
         }
         let Some(node) = look_parted(&folder.handle, name)? else { return Ok(Step::Done) };
         if self.came_by_another(node.id)? {
             self.save_node(folder, name, &node)?;
         }
-        if !loses || !self.image.nodes.contains_key(&node.id) {
+        if !fate.loses() || !self.image.nodes.contains_key(&node.id) {
             return Ok(Step::Done);
         }
-        self.before_loss(folder, name, node.id, node.is_folder())
-    }
-
-    fn before_loss(
-        &mut self,
-        folder: &Folder,
-        name: &OsStr,
-        id: NodeId,
-        is_folder: bool,
-    ) -> Result<Step, Errno> {
-        if is_folder {
-            self.write(Record::Gone { id })?;
-            return Ok(Step::Done);
-        }
-        if self.image.nodes.get(&id).is_some_and(|old| old.kept.is_some()) {
-            return Ok(Step::Done);
-        }
-        let store = Arc::clone(&self.store);
-        let (objects, object) = self.log()?.object(&store, folder.place.root)?;
-        let kept = object_name(object);
-        match rustix::fs::linkat(&folder.handle, name, objects, &*kept, AtFlags::empty()) {
-            Ok(()) => self.write(Record::Kept { id, object })?,
-            // Another mount, another's file, too many names: then its bytes must do.
-            Err(Errno::XDEV | Errno::PERM | Errno::MLINK | Errno::OPNOTSUPP | Errno::ACCESS) => {
-                return self.save_content(id, (&folder.handle, name), folder.place.root);
-            }
-            Err(Errno::NOENT) => {
-                // Gone meanwhile: then the call fails as well. Else it is the store that is gone.
-                if look(&folder.handle, name)?.is_some() {
-                    return Err(Errno::NOENT);
-                }
-            }
-            Err(errno) => return Err(errno),
-        }
-        Ok(Step::Done)
+        self.before_loss(folder, name, &node, fate)
     }
 
     /// Before a node gets another name.
@@ -283,7 +255,10 @@ impl Recorder {
             }
         }
         let step = self.before_entry(from, old_name, Fate::Moves)?;
-        let fate = if exchange { Fate::Moves } else { Fate::Replaced };
+        let is_folder = |target: &Node| target.is_folder();
+        // No file replaces a folder.
+        let stays = exchange || !node.is_folder() && target.as_ref().is_some_and(is_folder);
+        let fate = if stays { Fate::Moves } else { Fate::Replaced };
         let other = self.before_entry(to, new_name, fate)?;
         self.note_moved(node.id, to.place.join(new_name))?;
         let mut has_folder = node.is_folder();
