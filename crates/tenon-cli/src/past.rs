@@ -11,6 +11,7 @@ mod gone;
 mod place;
 mod restore;
 mod steps;
+mod waiting;
 mod wish;
 
 use std::{
@@ -265,15 +266,17 @@ impl Past {
     }
 
     /// Takes `ids` back as one. What conflicts is put to `ask`, which says what is done about it;
-    /// `None` is nothing.
+    /// `None` is nothing. Says on standard error where it waits for another process.
     pub(crate) async fn take_back(
         &self,
         ids: &[CheckpointId],
         mut conflicts: Conflicts,
+        language: Language,
         ask: impl AsyncFn(&[Conflict]) -> Option<Conflicts>,
     ) -> Result<Outcome, CliError> {
         loop {
-            let found = match self.attempt(ids, &conflicts)? {
+            let attempt = || self.attempt(ids, &conflicts);
+            let found = match waiting::telling(&self.journal, language, attempt)? {
                 Outcome::Refused(found) => found,
                 done @ Outcome::Done(_) => return Ok(done),
             };

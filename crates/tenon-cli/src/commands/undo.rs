@@ -86,7 +86,7 @@ pub(super) async fn take_back(
         true => question::ask_conflicts(found, &screen).await,
         false => None,
     };
-    match past.take_back(ids, conflicts, ask).await? {
+    match past.take_back(ids, conflicts, look.language, ask).await? {
         Outcome::Done(did) => {
             print(&past::told(done, &did, look.language))?;
             Ok(ExitStatus::Finished)

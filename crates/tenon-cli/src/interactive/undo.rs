@@ -65,7 +65,7 @@ impl Session<'_> {
             true => question::ask_conflicts(found, screen).await,
             false => None,
         };
-        match past.take_back(&plan.ids, Conflicts::Refuse, ask).await? {
+        match past.take_back(&plan.ids, Conflicts::Refuse, language, ask).await? {
             Outcome::Done(done) => {
                 screen.say(&plan.told(&done, language));
                 Ok(true)

@@ -1,11 +1,14 @@
 //! Undo in one terminal while something else goes on in another: a job of the session, or an undo.
 
 use std::{
-    os::unix::fs::MetadataExt,
-    process::{Child, Stdio},
+    io::{BufRead, BufReader},
+    os::unix::{fs::MetadataExt, process::ExitStatusExt},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
     time::Duration,
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::{
@@ -78,13 +81,64 @@ fn while_a_job_runs_calls_that_are_over_are_undone_and_what_it_changes_is_named(
     assert_eq!(left, ["end", "f", "go"].map(|name| place.path("work").join(name)));
 }
 
+fn lock_of(place: &Place) -> PathBuf {
+    let stores = std::fs::read_dir(place.path("home/.local/state/tenon/undo")).unwrap();
+    let mut locks = stores.map(|store| store.unwrap().path().join("lock"));
+    locks.find(|lock| lock.exists()).unwrap()
+}
+
+/// An undo that waits for a stopped process, and that process. Returns once the undo said so.
+fn waiting_undo(place: &Place) -> (Child, Child) {
+    let lock = lock_of(place);
+    let mut holds = Command::new("flock");
+    holds.arg("--no-fork").arg(&lock).args(["sleep", "infinity"]);
+    let holder = holds.spawn().unwrap();
+    let held = format!("WRITE {} ", holder.id());
+    wait_until("the lock", || std::fs::read_to_string("/proc/locks").unwrap().contains(&held));
+    signal(&holder, Signal::STOP);
+    let mut undo = start(place, &["undo"]);
+    let mut said = String::new();
+    BufReader::new(undo.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains(&format!("waiting for process {},", holder.id())), "{said}");
+    assert!(said.contains("Ctrl-C ends the waiting"), "{said}");
+    (undo, holder)
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+#[test]
+fn an_undo_says_for_which_stopped_process_it_waits_and_goes_on_after_it() {
+    let place = Place::new();
+    session_of(&place, &["echo 1 > f"]);
+    let (undo, mut holder) = waiting_undo(&place);
+    assert_eq!(read(&place, "f").as_deref(), Some("1\n"));
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    Run::of(undo.wait_with_output().unwrap()).ends_with(0);
+    assert_eq!(read(&place, "f"), None);
+}
+
+#[test]
+fn ctrl_c_ends_an_undo_that_waits_for_a_stopped_process() {
+    let place = Place::new();
+    session_of(&place, &["echo 1 > f"]);
+    let (mut undo, mut holder) = waiting_undo(&place);
+    signal(&undo, Signal::INT);
+    let ended = undo.wait().unwrap();
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert_eq!(ended.signal(), Some(Signal::INT.as_raw()));
+    assert_eq!(read(&place, "f").as_deref(), Some("1\n"));
+}
+
 #[test]
 fn of_two_undos_at_once_one_is_done_and_the_other_says_that_it_is() {
     let place = Place::new();
     session_of(&place, &["echo 1 > f", "echo 2 > f"]);
-    let stores = std::fs::read_dir(place.path("home/.local/state/tenon/undo")).unwrap();
-    let lock = stores.map(|store| store.unwrap().path().join("lock")).find(|lock| lock.exists());
-    let lock = std::fs::File::open(lock.unwrap()).unwrap();
+    let lock = std::fs::File::open(lock_of(&place)).unwrap();
     lock.lock().unwrap();
     let inode = format!(":{} ", lock.metadata().unwrap().ino());
     let undos = [start(&place, &["undo"]), start(&place, &["undo"])];

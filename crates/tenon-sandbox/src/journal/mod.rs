@@ -22,6 +22,7 @@ mod end;
 mod find;
 mod forbids;
 mod git_objects;
+mod held_by;
 mod here;
 mod history;
 mod idle;

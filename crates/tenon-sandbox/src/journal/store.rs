@@ -59,7 +59,7 @@ pub(crate) const COPIES: &str = "copies";
 const MANIFESTS: &str = "compared";
 
 /// Held by whoever undoes.
-const LOCK: &str = "lock";
+pub(super) const LOCK: &str = "lock";
 
 /// The roots of a workspace, and where their checkpoints are.
 #[derive(Debug)]
