@@ -179,12 +179,7 @@ pub(super) fn plan(
     ways::put_links(settings, &mut parts);
     scratch.retain(|path| !roots.contains(path));
     scratch.extend(["/dev/shm", "/dev/pts", "/dev/tty"].map(PathBuf::from));
-    let of_home = layered(&parts, &roots, home.as_deref());
-    let mut layers = toolchains::named_ones(settings, home.as_deref(), &parts);
-    layers.retain(|path| !of_home.iter().any(|known| path.starts_with(known)));
-    let mounts: Vec<PathBuf> = mounts_beneath("/".as_ref()).into_iter().map(|it| it.path).collect();
-    let of_home = toolchains::around_mounts(of_home, &mounts);
-    let layers = toolchains::around_mounts(layers, &mounts);
+    let (of_home, layers) = layers(settings, &parts, &roots, home.as_deref());
     scratch.extend_from_slice(&layers);
     let layered = [of_home, layers.clone()].concat();
     let steps: Vec<_> = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
@@ -304,6 +299,22 @@ fn stacked(files: Vec<Instead>, layered: &[PathBuf]) -> (Vec<Instead>, Vec<PathB
             && canonical_or_lexical(&file.path) == file.path
     });
     (stacked, others.iter().map(|file| canonical_or_lexical(&file.path)).collect())
+}
+
+/// Returns where private folders are put in front of toolchains: of those in HOME, and of those that variables name.
+fn layers(
+    settings: &Settings,
+    parts: &BTreeMap<PathBuf, Part>,
+    roots: &[PathBuf],
+    home: Option<&Path>,
+) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let of_home = layered(parts, roots, home);
+    let mut named = toolchains::named_ones(settings, home, parts);
+    named.retain(|path| !of_home.iter().any(|known| path.starts_with(known)));
+    let mounts: Vec<PathBuf> =
+        mounts_beneath(Path::new("/")).into_iter().map(|it| it.path).collect();
+    let around = |folders| toolchains::around_mounts(folders, &mounts);
+    (around(of_home), around(named))
 }
 
 /// Returns the toolchains that a private folder is put in front of: those that nothing else is put
