@@ -3,7 +3,11 @@
 //! Not what the sentence itself does not know ("if it was tried"), nor hosts, which were read from what a command
 //! printed. What has an entry by another event is left out by who asks.
 
+use std::path::Path;
+
 use tenon_sandbox::LimitReached;
+
+use crate::policy::in_one_line;
 
 /// What walls refused a command, for the list.
 ///
@@ -25,8 +29,19 @@ pub struct Held {
 }
 
 /// What sentences say that do not know whether it was so.
-const PERHAPS: [&str; 4] =
-    ["if it was tried", "if it was there", "if one was meant", "if there is one"];
+const PERHAPS: [&str; 5] = [
+    "if it was tried",
+    "if it was there",
+    "if one was meant",
+    "if there is one",
+    "perhaps in passing",
+];
+
+/// What stands around a name in a sentence until it is told. No name has them, as it is shown.
+const AROUND: [char; 2] = ['\u{1}', '\u{2}'];
+
+/// Letters that a name has without quotes around it.
+const UNQUOTED: &str = "/._-+@%:,=~";
 
 /// Begins what is said of hosts.
 const NETWORK: &str = "network";
@@ -34,14 +49,42 @@ const NETWORK: &str = "network";
 /// What sentences name that would allow it.
 const FLAGS: [&str; 3] = ["--add-dir FOLDER", "--sandbox off", "--net on"];
 
+/// Returns a path as it stands in a sentence: in one line, in quotes where it could be taken for words of the
+/// sentence, and so that what a command calls a file is never read as a flag.
+pub(super) fn name(path: &Path) -> String {
+    let shown = in_one_line(&path.to_string_lossy());
+    let is_plain = |letter: char| letter.is_alphanumeric() || UNQUOTED.contains(letter);
+    let [open, close] = AROUND;
+    match shown.chars().all(is_plain) {
+        true => format!("{open}{shown}{close}"),
+        false => format!("{open}'{}'{close}", shown.replace('\'', r"'\''")),
+    }
+}
+
+/// Returns a sentence without the names in it.
+pub(super) fn without_names(sentence: &str) -> String {
+    let [open, close] = AROUND;
+    let mut parts = sentence.split(open);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once(close).map_or("", |(_, rest)| rest))
+}
+
+/// Returns a sentence as it is told.
+pub(super) fn told(sentence: &str) -> String {
+    in_one_line(&sentence.replace(AROUND, ""))
+}
+
 /// Returns the entry for a sentence.
 pub(super) fn listed(sentence: &str) -> Option<Held> {
-    let (wall, what) = sentence.split_once(": ")?;
-    if wall == NETWORK || PERHAPS.iter().any(|words| sentence.contains(words)) {
+    let fixed = without_names(sentence);
+    let (wall, _) = fixed.split_once(": ")?;
+    if wall == NETWORK || PERHAPS.iter().any(|words| fixed.contains(words)) {
         return None;
     }
-    let flag = FLAGS.iter().filter_map(|flag| Some((sentence.find(flag)?, *flag))).min();
+    let flag = FLAGS.iter().filter_map(|flag| Some((fixed.find(flag)?, *flag))).min();
     let flag = flag.map(|(_, flag)| flag.to_owned());
+    let told = told(sentence);
+    let (wall, what) = told.split_once(": ")?;
     Some(Held { wall: wall.to_owned(), what: what.to_owned(), flag })
 }
 
@@ -71,5 +114,10 @@ mod tests {
         check("files: the user's own permissions refuse this, too", Some(("files", None)));
         check("files: if it was tried: x; --add-dir FOLDER would add", None);
         check("network: example.com, if it was tried, is out of reach", None);
+        let named = |path: &str| format!("files: x (refused: {}); no more", name(path.as_ref()));
+        check(&named("/a; --sandbox off would"), Some(("files", None)));
+        assert_eq!(told(&named("/a/文.rs")), "files: x (refused: /a/文.rs); no more");
+        assert_eq!(told(&named("/a'b) c\u{1}")), r"files: x (refused: '/a'\''b) c␁'); no more");
+        assert_eq!(without_names(&named("/a")), without_names(&named("/b) c")));
     }
 }

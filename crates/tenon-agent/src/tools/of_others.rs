@@ -6,12 +6,12 @@ use std::path::Path;
 use tenon_sandbox::{OfAnother, stands_in_the_way};
 
 use super::{
-    ran_in,
+    listed, ran_in,
     refused_calls::DENIED,
     refused_files::is_named,
     said::{Said, first_words, quoted},
 };
-use crate::policy::{in_one_line, shell::SimpleCommand};
+use crate::policy::shell::SimpleCommand;
 
 /// What git says of its folders where it may not write.
 const INSUFFICIENT: &str = "insufficient permission";
@@ -51,7 +51,7 @@ pub(super) fn sentence<'a>(
     Some(format!(
         "rights: {} belongs to user {owner}, and inside the walls root has no rights over files of others; \
          --sandbox off would leave them",
-        in_one_line(&name)
+        listed::name(name.as_ref())
     ))
 }
 

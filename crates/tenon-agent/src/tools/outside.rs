@@ -18,23 +18,35 @@ const FAILS: [&str; 7] =
     ["cannot", "can't", "could not", "couldn't", "failed to", "unable to", "not writable"];
 
 /// What they would have done.
-const WRITES: [&str; 12] = [
-    "write", "writing", "writable", "create", "creating", "save", "store", "mkdir", "remove",
-    "rename", "lock", "cache",
+const WRITES: [&str; 13] = [
+    "write", "writing", "writable", "create", "creating", "open", "save", "store", "mkdir",
+    "remove", "rename", "lock", "cache",
 ];
+
+/// What they say where nothing was refused.
+const MISSING: [&str; 2] = ["no such file", "not found"];
 
 /// Where Python and others keep what they can do without.
 const CACHES: [&str; 2] = ["__pycache__", "node_modules/.cache"];
 
 /// Returns the change that a line complains of which says that something is read-only: the one that it names, or
-/// else the first. `named` is what it seems to name.
+/// the last, if it names none. `named` is what it seems to name, and whether that is sure.
 pub(super) fn of_line<'a>(
     said: &'a Said<'_>,
     line: &str,
-    named: Option<&Path>,
+    (named, is_sure): (Option<&Path>, bool),
 ) -> Option<&'a OutsideWrite> {
     let writes = said.output.outside.as_deref()?;
     let by_path = || writes.iter().find(|write| named == Some(write.path.as_path()));
+    // A name may have blanks.
+    let is_in_line = |write: &&OutsideWrite| line.contains(&*write.path.to_string_lossy());
+    let by_text = || {
+        let found = writes.iter().filter(is_in_line);
+        found.max_by_key(|write| write.path.as_os_str().len())
+    };
+    // With the folders above it, as `mkdir -p` makes them.
+    let by_folder =
+        || writes.iter().find(|write| named.is_some_and(|it| it.starts_with(&write.path)));
     let by_name = || {
         let name = |write: &OutsideWrite| {
             write.path.file_name().map(|it| it.to_string_lossy().into_owned())
@@ -43,7 +55,8 @@ pub(super) fn of_line<'a>(
             name(write).is_some_and(|name| first_words(line).any(|word| ends_with(word, &name)))
         })
     };
-    by_path().or_else(by_name).or_else(|| writes.iter().find(|write| !is_cache(&write.path)))
+    let last = || writes.iter().rfind(|write| !is_sure && !is_cache(&write.path));
+    by_path().or_else(by_text).or_else(by_folder).or_else(by_name).or_else(last)
 }
 
 /// Returns the change that a command which failed may mean where it says neither a path nor that something is
@@ -54,13 +67,14 @@ pub(super) fn unnamed<'a>(said: &'a Said<'_>) -> Option<&'a OutsideWrite> {
     }
     let has = |line: &str, words: &[&str]| words.iter().any(|it| line.contains(it));
     let printed = said.own().to_lowercase();
-    let complains = printed.lines().any(|line| has(line, &FAILS) && has(line, &WRITES));
+    let complains =
+        printed.lines().any(|line| has(line, &FAILS) && has(line, &WRITES) && !has(line, &MISSING));
     let is_meant = |write: &&OutsideWrite| {
         let path = &write.path;
         let is_tried = said.context.sandbox.is_in_toolchain(path) || is_cache(path);
         !is_tried && !kernel::is_of_kernel(path)
     };
-    said.output.outside.as_deref()?.iter().find(is_meant).filter(|_| complains)
+    said.output.outside.as_deref()?.iter().rfind(is_meant).filter(|_| complains)
 }
 
 /// Whether the last name of what a word calls is this one.

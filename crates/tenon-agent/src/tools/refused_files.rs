@@ -9,7 +9,7 @@ use tenon_sandbox::{
 };
 
 use super::{
-    ToolContext, kernel, outside, ran_in,
+    ToolContext, kernel, listed, outside, ran_in,
     refused_calls::DENIED,
     said::{Said, first_words, is_quoted},
     sight,
@@ -82,9 +82,8 @@ const REPOSITORY: &str = "also where --add-dir adds it";
 const TOOLCHAINS: &str = "are read-only to commands here";
 const KERNEL: &str = "commands change nothing in /proc and /sys";
 const REFUSED: &str = " (refused: ";
-const END: char = ')';
-/// What may stand behind a path with the sign that ends it.
-const BEHIND: [&str; 2] = ["); ", "), "];
+/// The same where the command failed and nobody knows whether by that.
+const REFUSED_IN_PASSING: &str = " (refused, perhaps in passing: ";
 
 const UNLISTED: &str = "files: commands in tier C do not list a toolchain's folder in HOME in which a key of the user's lies \
                         or would lie; what else is in it can be read by its name, and --add-dir FOLDER would open \
@@ -155,22 +154,14 @@ pub(super) fn sentences<'a>(said: &Said<'_>, lines: impl Iterator<Item = &'a str
         }
     }
     if sentences.is_empty() && is_told {
-        sentences.extend(outside::unnamed(said).map(|write| of_write(said, write)));
+        sentences.extend(outside::unnamed(said).map(|it| of_write(said, it, REFUSED_IN_PASSING)));
     }
     sentences
 }
 
 /// Whether two sentences say the same but for the path.
 fn is_same(one: &str, other: &str) -> bool {
-    let plain = |text: &str| match text.split_once(REFUSED) {
-        // A path may have the sign, too.
-        Some((before, rest)) => {
-            let end = BEHIND.iter().filter_map(|behind| rest.rfind(behind)).max();
-            before.to_owned() + end.and_then(|end| rest.get(end..)).unwrap_or_default()
-        }
-        None => text.to_owned(),
-    };
-    plain(one) == plain(other)
+    listed::without_names(one) == listed::without_names(other)
 }
 
 /// Whether a path lies in a repository outside whose other files commands write.
@@ -179,7 +170,7 @@ fn is_in_repository(said: &Said<'_>, path: &Path) -> bool {
 }
 
 /// Returns what to say of what the kernel was asked to change.
-fn of_write(said: &Said<'_>, write: &OutsideWrite) -> String {
+fn of_write(said: &Said<'_>, write: &OutsideWrite, refused: &str) -> String {
     let OutsideWrite { path, wish } = write;
     if path.starts_with(DEVICES) {
         return sight::sentence(&OutOfSight::Device, said.in_c, true);
@@ -199,7 +190,7 @@ fn of_write(said: &Said<'_>, write: &OutsideWrite) -> String {
         };
         (sentence, PRIVATE)
     };
-    sentence.replacen(behind, &format!("{behind}{REFUSED}{}{END}", path.display()), 1)
+    sentence.replacen(behind, &format!("{behind}{refused}{})", listed::name(path)), 1)
 }
 
 /// Says how a file was refused, if a line complains of that in words that the walls cause.
@@ -231,8 +222,11 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
             Place::Elsewhere(path) | Place::Toolchain(path) => Some(path.as_path()),
             _ => None,
         };
-        if let Some(write) = outside::of_line(said, line, named) {
-            return vec![of_write(said, write)];
+        // A word that leads nowhere may be none of a path.
+        let is_sure = place == Place::Work
+            || named.is_some_and(|path| line.contains(&*path.to_string_lossy()));
+        if let Some(write) = outside::of_line(said, line, (named, is_sure)) {
+            return vec![of_write(said, write, REFUSED)];
         }
     }
     let sentences: &[&str] = match (how, place) {
@@ -337,7 +331,7 @@ pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
         let is_named = |write: &&OutsideWrite| {
             held.iter().any(|it| Path::new(it).file_name() == write.path.file_name())
         };
-        return writes.iter().find(is_named).map(|write| of_write(said, write));
+        return writes.iter().find(is_named).map(|write| of_write(said, write, REFUSED));
     }
     let is_closed = held.iter().all(|it| is_closed_anyway(said, Path::new(it), Wish::Write));
     let sentence = match (said.in_c, is_closed) {

@@ -18,10 +18,7 @@ use super::{
     sight::{self, UNSEEN},
     unfound,
 };
-use crate::policy::{
-    in_one_line,
-    shell::{Piece, RedirectKind, SimpleCommand, Word},
-};
+use crate::policy::shell::{Piece, RedirectKind, SimpleCommand, Word};
 
 /// What programs say of a file that is not there.
 const MISSING: [&str; 9] = [
@@ -94,7 +91,7 @@ pub(super) fn notes(said: &Said<'_>) -> (String, Vec<Held>) {
         let is_of_protected = sentence == PROTECTED_HELD;
         let is_listed = is_of_protected && !refused_files::protected(said).is_empty();
         if !is_listed && !of_calls.contains(&sentence) {
-            held.extend(listed::listed(&in_one_line(&sentence)));
+            held.extend(listed::listed(&sentence));
         }
         let files = if is_of_protected { protected::unwritten(said) } else { Vec::new() };
         if files.is_empty() { vec![sentence] } else { files }
@@ -103,7 +100,7 @@ pub(super) fn notes(said: &Said<'_>) -> (String, Vec<Held>) {
     let more = told.len().saturating_sub(SENTENCES_MAX);
     told.truncate(SENTENCES_MAX);
     told.extend((more > 0).then(|| format!("{more} more walls stood in its way")));
-    let notes = told.iter().map(|sentence| format!("\n[walls] {}", in_one_line(sentence)));
+    let notes = told.iter().map(|sentence| format!("\n[walls] {}", listed::told(sentence)));
     (notes.collect(), held)
 }
 

@@ -247,7 +247,10 @@ fn what_is_named_from_another_folder_is_told_by_where_it_lies() {
         ("(cd /usr && mkdir x)", elsewhere),
         ("cd /etc && echo > x", elsewhere),
         ("cd /opt && /usr/bin/python3 -c 'open(\"x\", \"w\")'", elsewhere),
-        ("cd / && cd etc && touch x 2>/dev/null; true", &["files: if it was tried: outside"]),
+        (
+            "cd / && cd etc && touch x 2>/dev/null; true",
+            &["files: outside of the workspace commands"],
+        ),
         ("cd sub && touch x", &[]),
         ("cd /etc && ls hosts", &[]),
     ];
@@ -450,10 +453,7 @@ fn what_a_command_hides_of_a_refusal_is_told_as_far_as_its_line_names_it() {
             (&key, &["read_file asks the user for a file"]),
             ("cat ~/notes.txt 2>/dev/null; echo went on", &["if it was tried: of the user's home"]),
             ("ls /home/nobody-here 2>/dev/null || echo none", &["if it was tried: commands see"]),
-            (
-                "touch /opt/x 2>/dev/null; true",
-                &["files: if it was tried: outside of the workspace"],
-            ),
+            ("touch /opt/x 2>/dev/null; true", &["files: outside of the workspace commands"]),
             ("echo a > a 2>/dev/null; ls . /usr; echo went on", &[]),
             ("echo ~/.ssh/id_rsa; grep -c /home/x a || true", &[]),
         ];

@@ -15,7 +15,7 @@ use super::places::{Elsewhere, Spot, is_deleted};
 use crate::linux::probe::Wish;
 use crate::linux::task::path_of;
 
-/// So many are noted of one command: the first tell.
+/// So many are noted of one command: of more the first half and the last.
 const OUTSIDE_MAX: usize = 50;
 
 /// Without namespaces their files are the kernel's own, which paths do not tell of.
@@ -49,7 +49,7 @@ impl Watch {
     pub(super) fn note_outside(&mut self, spot: &Spot, does: Does) {
         let Spot::Outside(Some(elsewhere)) = spot else { return };
         let Elsewhere { folder, name } = &**elsewhere;
-        if self.outside.len() >= OUTSIDE_MAX || name.is_empty() {
+        if name.is_empty() {
             return;
         }
         let Ok(there) = look(folder, name) else { return };
@@ -65,6 +65,9 @@ impl Watch {
         let Ok(path) = path_of(folder).map(|path| path.join(name)) else { return };
         let write = OutsideWrite { path, wish: does.wish() };
         if !self.outside.contains(&write) {
+            if self.outside.len() >= OUTSIDE_MAX {
+                self.outside.remove(OUTSIDE_MAX / 2);
+            }
             self.outside.push(write);
         }
     }
