@@ -458,8 +458,13 @@ pub(super) fn protected(said: &Said<'_>) -> Vec<Unwritten> {
             found = named_in_script(said).into_iter().map(|path| ("", path)).collect();
         }
         for (name, path) in found {
-            let kind = said.context.workspace.locate(&path).ok().and_then(|it| it.kind);
-            let is_file = kind != Some(EntryKind::Directory);
+            let place = said.context.workspace.locate(&path).ok();
+            let is_file = place.as_ref().and_then(|it| it.kind) != Some(EntryKind::Directory);
+            // By a link on the user's way it has the name that rules know.
+            let roots = said.context.workspace.roots();
+            let is_named_so = roots.iter().any(|root| Path::new(&path).starts_with(root));
+            let led = place.filter(|_| path.starts_with('/') && !is_named_so);
+            let path = led.map_or(path, |it| it.absolute.to_string_lossy().into_owned());
             let path = ran_in::shown(&path, said.context);
             let name = if name.is_empty() { path.as_str() } else { name };
             let never = never(line, name, said.script);

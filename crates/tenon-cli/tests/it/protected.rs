@@ -273,6 +273,23 @@ fn what_was_put_back_or_could_not_be_written_without_a_question_is_in_the_list()
     }
 }
 
+#[test]
+fn a_protected_file_that_is_named_by_the_users_link_has_the_flag_that_lets_it() {
+    let place = Place::new();
+    place.write("work/.vscode/settings.json", "{}\n");
+    let way = place.path("home/by");
+    std::os::unix::fs::symlink(place.path("work"), &way).unwrap();
+    let way = way.display().to_string();
+    let command = format!("echo x > {way}/.vscode/settings.json");
+    let call = json!({ "calls": [{ "name": "bash", "arguments": { "command": command } }] });
+    let script = place.script(json!([call, { "text": "done" }]));
+    let flags = ["--cwd", &way, "--model", &script, "--output-format", "json", "go"];
+    let run = place.run(&flags).ends_with(0);
+    let object: Value = serde_json::from_str(&run.out).unwrap();
+    let flag = "--allow 'write_file(.vscode/settings.json)'";
+    assert_eq!(object["refused"][0]["flag"], flag, "{object}");
+}
+
 fn inode(path: &Path) -> u64 {
     std::fs::metadata(path).unwrap().ino()
 }
