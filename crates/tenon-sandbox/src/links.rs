@@ -43,6 +43,11 @@ pub(crate) fn resolved(named: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
 
 /// Returns the symbolic links on the way of an absolute path as they are now, the first one first, each by a path
 /// without links and with where it leads in the end. None of a path that is relative or has too many.
+///
+/// ```
+/// let links = tenon_sandbox::links_to("/proc/self/mounts".as_ref());
+/// assert_eq!(links.first().map(|(link, _)| link.as_path()), Some("/proc/self".as_ref()));
+/// ```
 #[must_use]
 pub fn links_to(named: &Path) -> Vec<(PathBuf, PathBuf)> {
     let links = Some(named).filter(|named| named.is_absolute()).and_then(resolved);

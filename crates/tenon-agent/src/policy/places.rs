@@ -111,6 +111,16 @@ pub(crate) enum Zone {
 
 impl Places {
     /// Returns the places of a session in a workspace, whose user's home folder has this absolute path.
+    ///
+    /// ```
+    /// use tenon_agent::Places;
+    /// use tenon_sandbox::Workspace;
+    ///
+    /// let workspace = Workspace::open("/usr".as_ref())?;
+    /// let places = Places::of(&workspace, "/home/ada".as_ref());
+    /// assert_eq!((places.cwd.as_str(), places.home.as_str()), ("/usr", "/home/ada"));
+    /// # Ok::<(), tenon_sandbox::FileError>(())
+    /// ```
     #[must_use]
     pub fn of(workspace: &Workspace, home: &Path) -> Self {
         let text = |path: &Path| path.to_string_lossy().into_owned();
