@@ -29,7 +29,7 @@ pub(super) fn unlogged(
     let cut: HashSet<&str> = cut.collect();
     let (mut started, mut logged) = (HashMap::new(), HashSet::new());
     // Whose checkpoints they are: a fork begins with what the session did that it left.
-    let (mut jobs, mut own) = (HashSet::new(), session.id.as_str());
+    let (mut jobs, mut own, mut folder) = (HashSet::new(), session.id.as_str(), None);
     for record in &session.records {
         match &record.event {
             SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
@@ -44,10 +44,20 @@ pub(super) fn unlogged(
             SessionEvent::Call(CallEvent::ToolResult { call_id, job: Some(_), .. }) => {
                 jobs.insert(call_id.as_str());
             }
-            SessionEvent::Session(SessionNote::SessionStarted { forked_from, .. }) => {
+            SessionEvent::Session(SessionNote::SessionStarted {
+                forked_from, workspace, ..
+            }) => {
+                folder = workspace.first();
                 own = forked_from.as_deref().unwrap_or(own);
             }
-            SessionEvent::Session(SessionNote::SessionResumed { session: id, .. }) => {
+            SessionEvent::Session(SessionNote::SessionResumed {
+                session: id, workspace, ..
+            }) => {
+                // In another folder checkpoints are counted anew.
+                if workspace.first() != folder {
+                    logged.clear();
+                }
+                folder = workspace.first();
                 // What those of an earlier process had changed was looked for when it went on.
                 jobs.clear();
                 own = if id.is_empty() { own } else { id };

@@ -4,12 +4,19 @@
 //! Each prompt tells what is due, so that the model knows how everything was at the last prompt of its
 //! branch, and what its calls did since.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    path::Path,
+};
 
 use tenon_model::visible;
 use tenon_sandbox::without_middle;
 
-use super::{fold::INTERRUPTED, read::Session, recall::called};
+use super::{
+    fold::INTERRUPTED,
+    read::{Session, folder_of},
+    recall::called,
+};
 use crate::{
     event::{CallEvent, SessionEvent, TurnEvent},
     policy::in_one_line,
@@ -185,11 +192,14 @@ impl Session {
         (!stale.is_empty()).then(|| format!("{STALE}{named}{BUILD_ANEW}"))
     }
 
-    /// Returns the calls that changed something, by checkpoint.
+    /// Returns the calls that changed something, by checkpoint: in the folder that the session is in.
     fn changed(&self) -> HashMap<u64, Changed> {
         let mut labels: HashMap<&str, String> = HashMap::new();
-        let mut changed = HashMap::new();
+        let (mut changed, mut folder) = (HashMap::new(), None);
         for (line, record) in self.lines.iter().zip(&self.records) {
+            if is_elsewhere(&record.event, &mut folder) {
+                changed.clear();
+            }
             match &record.event {
                 SessionEvent::Call(CallEvent::CallStarted { call, subject }) => {
                     let label = called(&call.name, subject);
@@ -210,9 +220,12 @@ impl Session {
 
     /// Returns what calls had left in the files when line `last` was written.
     fn files(&self, last: u64) -> Files {
-        let mut files = Files::default();
+        let (mut files, mut folder) = (Files::default(), None);
         let lines = self.lines.iter().zip(&self.records);
         for (_, record) in lines.take_while(|(line, _)| **line <= last) {
+            if is_elsewhere(&record.event, &mut folder) {
+                files = Files::default();
+            }
             match &record.event {
                 SessionEvent::Call(CallEvent::CallChanged(changes)) => {
                     if let Some(checkpoint) = changes.checkpoint {
@@ -250,6 +263,13 @@ impl Files {
             }
         }
     }
+}
+
+/// Whether the session goes on in another folder than `known`, which is then that one: there checkpoints are
+/// counted anew.
+fn is_elsewhere<'a>(event: &'a SessionEvent, known: &mut Option<&'a Path>) -> bool {
+    let Some(folder) = folder_of(event) else { return false };
+    known.replace(folder).is_some_and(|known| known != folder)
 }
 
 /// Names paths, long ones without their middle.

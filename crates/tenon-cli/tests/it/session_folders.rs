@@ -272,3 +272,19 @@ fn of_a_session_that_an_older_version_moved_each_folder_has_its_own_calls() {
     run_in(&place, "home", &["sessions", "delete", &id]).ends_with(0);
     assert_eq!(checkpoints(&place), 0);
 }
+
+#[test]
+fn of_an_undo_in_the_other_folder_the_model_is_told_the_calls_of_that_folder() {
+    let place = place();
+    turn(&place, "work", &[bash("echo x >> a")], &["--name", "mine"]).ends_with(0);
+    let calls = [bash("echo two >> b"), bash("echo three >> b")];
+    let other = path(&place, "other");
+    turn(&place, "work", &calls, &["-r", "mine", "--cwd", &other]).ends_with(0);
+    run_in(&place, "other", &["undo", "2"]).ends_with(0);
+    assert_eq!(read(&place, "other/b"), "b\n");
+    turn(&place, "other", &[], &["-c"]).ends_with(0);
+    let log = log(&place, ids(&place).last().unwrap());
+    let told = log.lines().rfind(|line| line.contains("[undo]")).unwrap();
+    assert!(told.contains("echo three") && told.contains("echo two"), "{told}");
+    assert!(!told.contains("echo x"), "{told}");
+}
