@@ -105,7 +105,11 @@ mod tests {
             &[format!("{top}/kube"), format!("{top}/later")],
         );
         check("NETRC", &format!("{top}/a:b"), &[format!("{top}/a:b")]);
-        check("GNUPGHOME", &format!("{top}/gnupg"), &[format!("{top}/gnupg/private-keys-v1.d")]);
+        check(
+            "GNUPGHOME",
+            &format!("{top}/gnupg"),
+            &[format!("{top}/gnupg/private-keys-v1.d"), format!("{top}/gnupg/secring.gpg")],
+        );
         for (name, value) in [
             ("KUBECONFIG", "/dev/null"),
             ("KUBECONFIG", "/"),
