@@ -168,7 +168,11 @@ fn place(roots: &[Root], path: &Path) -> Option<PathBuf> {
 /// others had, as far as they are there; and those that are not.
 fn recorded_roots(session: &Session) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let Some((last, _)) = session.worked_with() else { return Default::default() };
-    let (mut folders, mut gone) = (last.to_vec(), Vec::new());
+    // Without the first there is no session; the user may have taken away what was added.
+    let is_there = |(number, folder): &(usize, &PathBuf)| *number == 0 || folder.is_dir();
+    let (folders, gone): (Vec<_>, Vec<_>) = last.iter().enumerate().partition(is_there);
+    let [mut folders, mut gone] =
+        [folders, gone].map(|list| list.into_iter().map(|(_, folder)| folder.clone()).collect());
     for record in &session.records {
         let SessionEvent::Session(
             SessionNote::SessionStarted { workspace, .. }
@@ -178,7 +182,7 @@ fn recorded_roots(session: &Session) -> (Vec<PathBuf>, Vec<PathBuf>) {
             continue;
         };
         for folder in workspace {
-            let known = if folder.is_dir() { &mut folders } else { &mut gone };
+            let known: &mut Vec<PathBuf> = if folder.is_dir() { &mut folders } else { &mut gone };
             if !known.contains(folder) && !last.contains(folder) {
                 known.push(folder.clone());
             }

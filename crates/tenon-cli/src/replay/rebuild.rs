@@ -71,13 +71,13 @@ pub(super) fn take_back(
         });
     }
     for id in to_take_back(session, &infos, &made) {
-        let changes = match journal.changes(id) {
-            Ok(changes) => changes,
+        let (changes, past) = match journal.changes(id).and_then(|it| Ok((it, journal.past(id)?))) {
+            Ok(known) => known,
             Err(JournalError::Running { .. }) => {
                 notes.push("a call is still running: what it changed stays".to_owned());
                 continue;
             }
-            Err(error @ JournalError::Damaged { .. }) => {
+            Err(error @ (JournalError::Damaged { .. } | JournalError::Unopened { .. })) => {
                 notes.push(format!("{error}: what that call changed stays"));
                 continue;
             }
@@ -94,7 +94,6 @@ pub(super) fn take_back(
         {
             made.keep(call_id, (info, &changes), copy)?;
         }
-        let past = journal.past(id).map_err(past::failed)?;
         let restored = HashMap::new();
         let mut taking = Taking { journal, past, id, copy, names, restored };
         taking

@@ -221,3 +221,17 @@ fn a_bundle_has_paths_as_they_were_recorded_and_an_older_one_is_read() {
     let run = place.run(&["replay", "../new.tar.gz"]).ends_with(2);
     assert!(run.error.contains("a newer version of tenon made it"), "{run:?}");
 }
+
+#[test]
+fn an_added_folder_that_is_gone_is_said_and_the_steps_before_it_are_replayed() {
+    let place = Place::new();
+    prepare(&place, "echo one > a; mkdir @/lib; echo l > @/lib/l");
+    process(&place, &[bash("echo y >> a"), bash("echo x >> ../lib/l")], &["@/lib"]);
+    std::fs::remove_dir_all(place.path("lib")).unwrap();
+    let run = place.run(&["replay", "last", "--until", "1"]).ends_with(0);
+    assert!(run.out.contains("nothing differs"), "{run:?}");
+    assert!(run.error.contains("lib, a folder of the session, is not there any more"), "{run:?}");
+    assert!(run.error.contains("what that call changed stays"), "{run:?}");
+    let run = place.run(&["replay", "last"]).ends_with(1);
+    assert!(run.out.contains("../lib/l"), "{run:?}");
+}
