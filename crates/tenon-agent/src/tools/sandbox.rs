@@ -85,6 +85,8 @@ impl Sandbox {
     ///     roots: workspace.roots(),
     ///     home: None,
     ///     readable: Vec::new(),
+    ///     ways: Vec::new(),
+    ///     toolchains: Vec::new(),
     ///     virtual_environment: None,
     ///     hidden: Vec::new(),
     ///     own: Vec::new(),
