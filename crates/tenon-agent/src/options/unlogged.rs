@@ -10,7 +10,7 @@ use tenon_sandbox::{CheckpointKind, Journal};
 
 use crate::{
     event::{CallChanges, CallEvent, SessionEvent},
-    session::Session,
+    session::{Session, is_elsewhere},
     session_note::SessionNote,
 };
 
@@ -31,6 +31,9 @@ pub(super) fn unlogged(
     // Whose checkpoints they are: a fork begins with what the session did that it left.
     let (mut jobs, mut own, mut folder) = (HashSet::new(), session.id.as_str(), None);
     for record in &session.records {
+        if is_elsewhere(&record.event, &mut folder) {
+            logged.clear();
+        }
         match &record.event {
             SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
                 // Checkpoints know the second.
@@ -44,20 +47,10 @@ pub(super) fn unlogged(
             SessionEvent::Call(CallEvent::ToolResult { call_id, job: Some(_), .. }) => {
                 jobs.insert(call_id.as_str());
             }
-            SessionEvent::Session(SessionNote::SessionStarted {
-                forked_from, workspace, ..
-            }) => {
-                folder = workspace.first();
+            SessionEvent::Session(SessionNote::SessionStarted { forked_from, .. }) => {
                 own = forked_from.as_deref().unwrap_or(own);
             }
-            SessionEvent::Session(SessionNote::SessionResumed {
-                session: id, workspace, ..
-            }) => {
-                // In another folder checkpoints are counted anew.
-                if workspace.first() != folder {
-                    logged.clear();
-                }
-                folder = workspace.first();
+            SessionEvent::Session(SessionNote::SessionResumed { session: id, .. }) => {
                 // What those of an earlier process had changed was looked for when it went on.
                 jobs.clear();
                 own = if id.is_empty() { own } else { id };

@@ -32,6 +32,7 @@ pub use log_error::LogError;
 pub use names::{SESSION_NAME_CHARS_MAX, rename};
 pub(crate) use prefix::PrefixHasher;
 pub use prompts::{EarlierPrompt, prompts};
+pub(crate) use read::is_elsewhere;
 pub use read::{Session, read};
 pub(crate) use recall::shortened;
 pub(crate) use recorder::Recorder;

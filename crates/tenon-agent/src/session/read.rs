@@ -346,7 +346,7 @@ impl Session {
 }
 
 /// Returns the first folder of a run that begins with `event`.
-pub(super) fn folder_of(event: &SessionEvent) -> Option<&Path> {
+fn folder_of(event: &SessionEvent) -> Option<&Path> {
     let SessionEvent::Session(
         SessionNote::SessionStarted { workspace, .. }
         | SessionNote::SessionResumed { workspace, .. },
@@ -355,6 +355,13 @@ pub(super) fn folder_of(event: &SessionEvent) -> Option<&Path> {
         return None;
     };
     workspace.first().map(PathBuf::as_path)
+}
+
+/// Whether the session goes on in another folder than `known`, which is then that one: there checkpoints are
+/// counted anew.
+pub(crate) fn is_elsewhere<'a>(event: &'a SessionEvent, known: &mut Option<&'a Path>) -> bool {
+    let Some(folder) = folder_of(event) else { return false };
+    known.replace(folder).is_some_and(|known| known != folder)
 }
 
 /// Reads the log of session `id` in `folder`.

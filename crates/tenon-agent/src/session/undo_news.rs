@@ -4,17 +4,14 @@
 //! Each prompt tells what is due, so that the model knows how everything was at the last prompt of its
 //! branch, and what its calls did since.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-    path::Path,
-};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use tenon_model::visible;
 use tenon_sandbox::without_middle;
 
 use super::{
     fold::INTERRUPTED,
-    read::{Session, folder_of},
+    read::{Session, is_elsewhere},
     recall::called,
 };
 use crate::{
@@ -263,13 +260,6 @@ impl Files {
             }
         }
     }
-}
-
-/// Whether the session goes on in another folder than `known`, which is then that one: there checkpoints are
-/// counted anew.
-fn is_elsewhere<'a>(event: &'a SessionEvent, known: &mut Option<&'a Path>) -> bool {
-    let Some(folder) = folder_of(event) else { return false };
-    known.replace(folder).is_some_and(|known| known != folder)
 }
 
 /// Names paths, long ones without their middle.
