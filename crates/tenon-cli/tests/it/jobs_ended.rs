@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     program::{Place, Run, files_beneath},
     terminal::{Home, Terminal},
+    undo::bash,
 };
 
 const CTRL_D: &str = "\x04";
@@ -13,10 +14,6 @@ const CTRL_D: &str = "\x04";
 /// How the model is told.
 const ENDED: &str =
     "[jobs] These ended with the run that began them; what they had changed by then: ";
-
-fn bash(command: &str) -> Value {
-    json!({"calls": [{"name": "bash", "arguments": {"command": command}}]})
-}
 
 fn job(command: &str) -> Value {
     json!({"calls": [{"name": "bash", "arguments": {"command": command, "background": true}}]})

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     program::Place,
     terminal::{Home, Terminal},
+    undo::bash,
 };
 
 const KEY: &str = "sk-Zq8vT2mXw9LrB4nYp7Hd3KfJ6sQa1Ec5";
@@ -18,10 +19,6 @@ const HOME: &str = "npm-Bt9xC2jQs8ZpE4vGl6YuN1";
 /// Of tenon's own environment.
 const VARIABLE: &str = "env-Ud3hF7kRm5WaT1oJy8QcX6";
 const ALL: [&str; 5] = [KEY, OLD, DEEP, HOME, VARIABLE];
-
-fn bash(command: &str) -> Value {
-    json!({"calls": [{"name": "bash", "arguments": {"command": command}}]})
-}
 
 /// What a model does whose commands spread secrets over the workspace.
 fn turns() -> Value {

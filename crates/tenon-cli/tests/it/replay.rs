@@ -1,15 +1,12 @@
 //! Sessions are replayed by the real program: with no model, in a copy of the workspace as it was,
 //! also from a bundle in another home; what differs first is shown.
 
-use std::{io::Write, path::Path};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::program::{Place, Run};
-
-fn bash(command: &str) -> Value {
-    json!({"calls": [{"name": "bash", "arguments": {"command": command}}]})
-}
+use crate::undo::bash;
 
 /// A session that reads, writes, edits, deletes, renames and prints paths.
 fn recorded(more: &[Value]) -> Place {
@@ -563,6 +560,7 @@ fn a_hostile_bundle_is_refused_and_writes_nothing_outside() {
         "add('roots/0/a'); add('roots/0/a')",
         "add('roots/0/a'); add('roots/0/a/b')",
         "add('session.jsonl'); add('session.jsonl')",
+        "about.update(version=3, roots=['/w', '/w/b']); add('tenon-bundle.json', json.dumps(about).encode()); add('roots/0/b', kind=tarfile.SYMTYPE, link='../../../..'); add('roots/1/evil')",
         "i = tarfile.TarInfo('roots/0/big'); i.size = 1 << 32; t.fileobj.write(i.tobuf())",
     ];
     let place = Place::new();
@@ -573,25 +571,26 @@ fn a_hostile_bundle_is_refused_and_writes_nothing_outside() {
     }
     for about in [
         "{}",
-        "{'version': 3, 'session': 'x', 'roots': ['/w/x'], 'tenon': '0'}",
+        "{'version': 4, 'session': 'x', 'roots': ['/w/x'], 'tenon': '0'}",
+        "{'version': 3, 'session': 'x', 'roots': ['/w', '/w/../etc'], 'tenon': '0'}",
         "{'version': 1, 'session': 'x', 'roots': [], 'tenon': '0'}",
         "{'version': 1, 'session': 'x', 'roots': ['/'], 'tenon': '0'}",
         "{'version': 1, 'session': 'x', 'roots': ['w'], 'tenon': '0'}",
     ] {
         let member = format!("add('tenon-bundle.json', json.dumps({about}).encode())");
         let bundle = hostile(&place, &member);
-        place.run(&["replay", &bundle]).ends_with(2);
+        place.run(&["replay", &bundle]).ends_with(2).says(&["no bundle that can be replayed"]);
     }
     place.run(&["replay", &hostile(&place, ABOUT)]).ends_with(2).says(&["no log"]);
     let whole = std::fs::read(place.path("work/bad.tar.gz")).unwrap();
     std::fs::write(place.path("work/bad.tar.gz"), &whole[..whole.len() / 2]).unwrap();
     place.run(&["replay", "bad.tar.gz"]).ends_with(2);
-    let mut garbage = std::fs::File::create(place.path("work/garbage.tar.gz")).unwrap();
-    garbage.write_all(&[0x1f, 0x8b, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+    let garbage = [0x1f, 0x8b, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    std::fs::write(place.path("work/garbage.tar.gz"), garbage).unwrap();
     place.run(&["replay", "garbage.tar.gz"]).ends_with(2);
     let started = r#"{"time_ms":1,"type":"session_started","version":1,"session":"../evil","workspace":["/w"],"model":"x","tenon":"0"}"#;
-    let deep = format!("{started}\n{}{}\n", "[".repeat(200_000), "]".repeat(200_000));
-    place.write("work/deep.jsonl", &deep);
+    let deep = format!("{}{}\n", "[".repeat(200_000), "]".repeat(200_000));
+    place.write("work/deep.jsonl", &format!("{started}\n{deep}"));
     place.run(&["replay", "deep.jsonl"]).ends_with(1).says(&["the log has no request"]);
     let find =
         "find . -name 'evil*'; ls /tmp/evil-of-a-bundle 2> /dev/null; find home/.cache -mindepth 3";

@@ -6,13 +6,10 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::program::Place;
+use crate::undo::bash;
 
 fn call(name: &str, arguments: Value) -> Value {
     json!({"calls": [{"name": name, "arguments": arguments}]})
-}
-
-fn bash(command: &str) -> Value {
-    call("bash", json!({"command": command}))
 }
 
 /// Runs `command` in the workspace, in which `@` is the place that all folders are in.

@@ -5,10 +5,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use crate::program::{Place, files_beneath};
-
-fn bash(command: &str) -> Value {
-    json!({"calls": [{"name": "bash", "arguments": {"command": command}}]})
-}
+use crate::undo::bash;
 
 /// Runs one process of a session with `turns`, and goes on with the last session if there is one.
 fn process(place: &Place, turns: Value, more: &[&str]) {

@@ -6,13 +6,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::program::{Place, Run, files_beneath};
+use crate::undo::bash;
 
 /// How long the model takes over the reply at which something is undone.
 const THINKING_MS: u64 = 1_000;
-
-fn bash(command: &str) -> Value {
-    json!({"calls": [{"name": "bash", "arguments": {"command": command}}]})
-}
 
 fn events(place: &Place, kind: &str) -> usize {
     let logs = files_beneath(&place.path("home/.local/state/tenon/sessions"));
