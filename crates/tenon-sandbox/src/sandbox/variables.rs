@@ -24,10 +24,7 @@ pub(super) fn put_behind_walls(command: &mut Command, proxy: Option<&Proxy>, por
 /// Programs built with AddressSanitizer trace themselves at their end to look for leaks, and fail
 /// where nobody may trace.
 fn without_tracing(command: &mut Command) {
-    const OPTIONS: &str = "LSAN_OPTIONS";
-    if !command.environment.iter().any(|(name, _)| name == OPTIONS) {
-        set(command, OPTIONS, "detect_leaks=0".as_ref());
-    }
+    set_unless_own(command, "LSAN_OPTIONS", "detect_leaks=0");
 }
 
 /// npm and other programs of Node's, and pip, look for newer versions of themselves: hosts that nobody
@@ -38,25 +35,14 @@ fn without_looks_for_updates(command: &mut Command) {
         ("NO_UPDATE_NOTIFIER", "1"),
         ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
     ] {
-        // npm takes its own in any case.
-        if !command.environment.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
-            set(command, name, value.as_ref());
-        }
+        set_unless_own(command, name, value);
     }
 }
 
 /// As root GNU tar gives what it unpacks the owner that the archive names, and fails where nothing can
 /// change owners.
 fn without_owners(command: &mut Command) {
-    const OPTIONS: &str = "TAR_OPTIONS";
-    let own = command.environment.iter().find(|(name, _)| name == OPTIONS);
-    let mut options = OsString::from("--no-same-owner");
-    // The user's own come last and count.
-    if let Some((_, own)) = own.filter(|(_, own)| !own.is_empty()) {
-        options.push(" ");
-        options.push(own);
-    }
-    set(command, OPTIONS, &options);
+    set_before_own(command, "TAR_OPTIONS", "--no-same-owner");
 }
 
 fn use_proxy(command: &mut Command, port: u16, names_inside: &str) {
@@ -66,6 +52,36 @@ fn use_proxy(command: &mut Command, port: u16, names_inside: &str) {
     }
     for name in ["no_proxy", "NO_PROXY"] {
         set(command, name, names_inside.as_ref());
+    }
+    tell_java(command, port);
+}
+
+/// Java knows none of these variables. Its build tools are told by their own, with properties of its networking:
+/// its own rule that loopback is reached without a proxy holds as long as no other is given.
+fn tell_java(command: &mut Command, port: u16) {
+    let properties = ["http", "https"]
+        .map(|scheme| format!("-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={port}"))
+        .join(" ");
+    for name in ["MAVEN_OPTS", "GRADLE_OPTS", "SBT_OPTS"] {
+        set_before_own(command, name, &properties);
+    }
+}
+
+/// Sets a variable to `options`, and the user's own after them: what comes last counts.
+fn set_before_own(command: &mut Command, name: &str, options: &str) {
+    let own = command.environment.iter().find(|(known, _)| known == name);
+    let mut all = OsString::from(options);
+    if let Some((_, own)) = own.filter(|(_, own)| !own.is_empty()) {
+        all.push(" ");
+        all.push(own);
+    }
+    set(command, name, &all);
+}
+
+/// Sets a variable that the user has not set in whatever case: npm takes its own in any.
+fn set_unless_own(command: &mut Command, name: &str, value: &str) {
+    if !command.environment.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        set(command, name, value.as_ref());
     }
 }
 
@@ -124,6 +140,29 @@ mod tests {
         check(&[], "--no-same-owner");
         check(&[("TAR_OPTIONS", "")], "--no-same-owner");
         check(&[("TAR_OPTIONS", "--same-owner -v")], "--no-same-owner --same-owner -v");
+    }
+
+    #[test]
+    fn javas_build_tools_are_led_to_the_proxy() {
+        let mut command = command(&[("GRADLE_OPTS", "-Xmx1g"), ("no_proxy", "x")]);
+        use_proxy(&mut command, 8123, "localhost");
+        let java = "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=8123 -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=8123";
+        let proxy = "http://127.0.0.1:8123";
+        assert_eq!(
+            environment(&command),
+            [
+                ("ALL_PROXY", proxy),
+                ("GRADLE_OPTS", format!("{java} -Xmx1g").as_str()),
+                ("HTTPS_PROXY", proxy),
+                ("HTTP_PROXY", proxy),
+                ("MAVEN_OPTS", java),
+                ("NO_PROXY", "localhost"),
+                ("SBT_OPTS", java),
+                ("http_proxy", proxy),
+                ("https_proxy", proxy),
+                ("no_proxy", "localhost"),
+            ]
+        );
     }
 
     #[test]
