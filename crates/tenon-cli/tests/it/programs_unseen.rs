@@ -16,7 +16,7 @@ fn home() -> (Place, String) {
     let place = Place::new();
     for name in [
         "home/bin/deploy",
-        "home/miniconda3/bin/conda",
+        "home/tools/bin/conda",
         "home/tools/lint/bin/lint",
         "home/.local/share/pipx/venvs/ruff/bin/ruff",
         "home/bin/hidden-and-seen",
@@ -27,7 +27,7 @@ fn home() -> (Place, String) {
     let link = |from: &str, to: &str| symlink(place.path(from), place.path(to)).unwrap();
     link("home/.local/share/pipx/venvs/ruff/bin/ruff", "home/.local/bin/ruff");
     link("home/tools/lint/bin/lint", "home/.local/bin/lint");
-    let folders = ["bin", ".local/bin", "miniconda3/bin"];
+    let folders = ["bin", ".local/bin", "tools/bin"];
     let mut path: Vec<String> =
         folders.iter().map(|name| place.path("home").join(name).display().to_string()).collect();
     path.push("/usr/bin:/bin".into());
@@ -46,7 +46,7 @@ fn a_program_of_path_that_commands_do_not_see_is_told_with_the_folder_that_hides
         )
     };
     let of_bin = seen(&format!("in {home}/bin"), "deploy");
-    let of_conda = seen(&format!("in {home}/miniconda3/bin"), "conda");
+    let of_conda = seen(&format!("in {home}/tools/bin"), "conda");
     let of_link = format!("as {home}/.local/bin/lint, a link into {home}/tools/lint/bin");
     let rows = [
         ("ruff check", None),
@@ -78,7 +78,7 @@ fn doctor_names_the_folders_of_path_that_commands_do_not_see() {
     let (place, path) = home();
     let run = place.tenon(&["doctor"]).env("PATH", &path).output().unwrap();
     let home = place.path("home").display().to_string();
-    let line = format!("in PATH, and not seen by commands: {home}/bin, {home}/miniconda3/bin\n");
+    let line = format!("in PATH, and not seen by commands: {home}/bin, {home}/tools/bin\n");
     let run = Run::of(run);
     assert!(run.out.contains(&line), "{run:?}");
 }

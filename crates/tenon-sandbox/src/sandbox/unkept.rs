@@ -57,9 +57,11 @@ pub(super) fn private_folders(steps: &[Step], home: Option<&Path>) -> Vec<Privat
     let between: BTreeSet<&Path> =
         above.filter(|above| is_private(above) && !is_step(above)).collect();
     let home = home.filter(|home| is_private(home));
+    // One right in HOME is what a person installs.
+    let made_by_tools = toolchains.iter().filter(|path| path.parent() != home);
     let folder = |path: &Path| PrivateFolder {
         path: path.to_path_buf(),
-        known: known(path, steps.iter().map(|step| &step.path).chain(&toolchains)),
+        known: known(path, steps.iter().map(|step| &step.path).chain(made_by_tools.clone())),
         is_home: home == Some(path),
     };
     home.into_iter().chain(between).take(LISTED_MAX).map(folder).collect()

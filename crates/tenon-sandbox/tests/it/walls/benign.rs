@@ -375,6 +375,33 @@ fn what_a_toolchain_fetches_is_there_for_the_session_and_nowhere_else() {
 }
 
 #[test]
+fn what_toolchains_fetched_and_built_before_is_seen_and_their_settings_are_not() {
+    let place = Place::new();
+    let home = place.home();
+    for (name, text) in [
+        (".cache/go-build/00/entry", "built"),
+        (".cache/pip/wheel", "fetched"),
+        (".cache/browser/history", "SECRET"),
+        (".gradle/caches/modules-2/jar", "module"),
+        (".gradle/gradle.properties", "SECRET"),
+        (".conda/envs/x/bin/tool", "environment"),
+        (".condarc", "SECRET"),
+    ] {
+        std::fs::create_dir_all(home.join(name).parent().unwrap()).unwrap();
+        std::fs::write(home.join(name), format!("{text}\n")).unwrap();
+    }
+    let (_, said) = place.run(
+        "cd ~; cat .cache/go-build/00/entry .cache/pip/wheel .gradle/caches/modules-2/jar \
+         .conda/envs/x/bin/tool; cat .cache/browser/history .gradle/gradle.properties .condarc; \
+         rm -rf .cache/pip/wheel .gradle/caches/modules-2; echo end",
+    );
+    assert!(said.starts_with("built\nfetched\nmodule\nenvironment\n"), "{said}");
+    assert!(said.contains("\nend\n") && !said.contains("SECRET"), "{said}");
+    assert!(home.join(".cache/pip/wheel").exists());
+    assert!(home.join(".gradle/caches/modules-2/jar").exists());
+}
+
+#[test]
 fn what_a_toolchain_fetches_for_an_ordinary_user() {
     as_ordinary_user("benign::what_a_toolchain_fetches_is_there_for_the_session_and_nowhere_else");
 }
