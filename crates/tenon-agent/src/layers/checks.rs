@@ -1,7 +1,7 @@
 //! Which commands are checks: tests, builds, linters. Pure. Which one a project has is in `project`.
 //!
-//! A run counts only if its exit code is the check's own: behind a pipe, `;` or `||` it is not. It says
-//! something of the files behind it only if no command after the check changed any. What keeps it
+//! A run counts only if the line's exit code is the check's own: in front of a pipe, `;` or `||` it is not. It
+//! says something of the files behind it only if no command after the check changed any. What keeps it
 //! from running at all is in `hollow`.
 
 use std::path::Path;
@@ -87,7 +87,7 @@ pub(super) enum Says {
 }
 
 /// Says whether `command` is a line whose exit code is that of a check in it, as they are usually
-/// called, alone or joined to others by `&&`.
+/// called, alone or joined to others by `&&`, or the last behind `;` and on lines of their own.
 pub(super) fn is_check(command: &str) -> bool {
     says(command, &[], Path::new("")) != Says::Nothing
 }
@@ -99,12 +99,15 @@ pub(super) fn says(command: &str, configured: &[String], root: &Path) -> Says {
     if configured.iter().any(|check| check.trim() == command) {
         return Says::Passes;
     }
+    let command = command.replace("\\\n", " ");
+    let command = command.trim_end_matches([';', '\n', ' ']);
     let parsed = shell::parse(command);
     let is_plain =
         parsed.doubt.is_none() && parsed.functions.is_empty() && !parsed.chooses_programs;
     if !is_plain || !has_own_exit_code(command) || !hollow::is_without_compounds(command) {
         return Says::Nothing;
     }
+    let Some(first) = first_of_last_list(command, &parsed) else { return Says::Nothing };
     let configured: Vec<Parsed> = configured.iter().map(|line| shell::parse(line)).collect();
     let is_configured =
         |command: &SimpleCommand| configured.iter().any(|line| is_the_one_of(command, line, root));
@@ -112,7 +115,7 @@ pub(super) fn says(command: &str, configured: &[String], root: &Path) -> Says {
         parsed.commands.get(*at).is_some_and(|command| checks(command) || is_configured(command))
     };
     let last =
-        (0..parsed.commands.len()).rev().filter(is_check).find(|at| hollow::runs(&parsed, *at));
+        (first..parsed.commands.len()).rev().filter(is_check).find(|at| hollow::runs(&parsed, *at));
     match last {
         None => Says::Nothing,
         Some(at) if only_reads_behind(&parsed, at) => Says::Passes,
@@ -151,11 +154,24 @@ fn only_reads_behind(parsed: &Parsed, at: usize) -> bool {
     })
 }
 
-/// Says whether the line is made of commands that all must succeed. Conservative: a sign in quotes
-/// counts like one outside.
+/// Says whether the line ends as its last list of commands does that all must succeed. Conservative: a sign
+/// in quotes counts like one outside.
 fn has_own_exit_code(command: &str) -> bool {
     let rest = command.replace("2>&1", "").replace("&>", "").replace("&&", "");
-    !rest.contains(['|', ';', '&', '\n', '`', '!']) && !rest.contains("$(")
+    !rest.contains(['|', '&', '`', '!']) && !rest.contains("$(")
+}
+
+/// Returns where the commands begin that stand behind the last `;` or on the last line; `None` where what stands
+/// there is none: it is in quotes, in a here document, a comment.
+fn first_of_last_list(command: &str, parsed: &Parsed) -> Option<usize> {
+    let Some((_, last)) = command.rsplit_once([';', '\n']) else { return Some(0) };
+    let last = shell::parse(last);
+    let first = parsed.commands.len().checked_sub(last.commands.len())?;
+    let words = |command: &SimpleCommand| command.words.iter().map(|word| word.shown()).collect();
+    let alike = |(one, other)| -> bool { Vec::eq(&words(one), &words(other)) };
+    let is_there =
+        last.doubt.is_none() && parsed.commands[first..].iter().zip(&last.commands).all(alike);
+    is_there.then_some(first)
 }
 
 fn checks(command: &SimpleCommand) -> bool {
@@ -259,6 +275,14 @@ mod tests {
             ".venv/bin/python -m pytest",
             "app/venv/bin/pytest -q",
             "../gradlew test",
+            "cd .; make check",
+            "rm -f a; make check;",
+            "set -e\ncd .\ntouch a\nmake check\n",
+            "# all of them\ncargo test \\\n  --workspace",
+            "cat > f <<'E'\nmake it; now\nE\nmake check",
+            "cargo fmt; cargo clippy && cargo test && echo ok",
+            "make check <<'make check'\nx\nmake check",
+            "cd x &&\nmake check",
         ];
         for command in yes {
             assert!(is_check(command), "{command}");
@@ -297,6 +321,27 @@ mod tests {
             "echo ${x[PATH=10]} && cargo test",
             "BASH_CMDS[cargo]=x && cargo test",
             "x=$(cargo test)",
+            "make check; echo done",
+            "make check\necho done",
+            "true ||\nmake check",
+            "true || # or\nmake check",
+            "sleep 1 &\nmake check",
+            "echo 'a; make check'",
+            "echo 'a; make check #'",
+            "echo \"a\nmake check\"",
+            "cat <<E\na\nmake check\nE",
+            "cat <<'make check'\na\nmake check",
+            "make check <<'make check'; rm x\na\nmake check",
+            "exit 0; make check",
+            "[ -f x ] && exit 0; make check",
+            "trap 'exit 0' EXIT\nmake check",
+            "alias make=true\nmake check",
+            "set -n\nmake check",
+            "make() { true; }\nmake check",
+            "{ make check; rm x; }",
+            "if true; then\nexit 0\nfi\nmake check",
+            "; make check",
+            ";",
             "",
         ];
         for command in no {
@@ -403,6 +448,7 @@ mod tests {
         check(
             "cargo fmt && cargo test|cd x && make test|sed -i s/a/b/ x && make test && echo done\
             |bash -c 'make test'|timeout 60 make test|make test > log 2>&1 && cat log|make test && ls && git diff\
+            |cargo fmt; cargo test|rm x; cd x; make test && cat x\
             |cargo clippy && cargo test|bash -c 'cd x && make test' && true|time make test|./ci && rm x",
             Says::Passes,
         );
@@ -411,7 +457,7 @@ mod tests {
             |cargo test && git commit -qam x|make test && echo x > code.c|make test && touch y\
             |bash -c 'make test && rm code.c'|bash -c 'make test' && rm code.c|(make test && true) > code.c\
             |cargo test && cargo fmt|make test && ./gen|make test && sh -c 'rm x'|timeout 9 make test && rm x\
-            |make test && exit 0|make test && bash -c \"$X\"",
+            |make test && exit 0|make test && bash -c \"$X\"|cd x; make test && rm x",
             Says::PassesIfUnchanged,
         );
         check("make test; rm x|make test & rm x|rm x", Says::Nothing);
