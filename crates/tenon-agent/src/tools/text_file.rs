@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use tenon_sandbox::{Access, EntryKind, FileError, Location, Workspace, Written, off_thread};
 
 use super::ToolOutput;
-use crate::policy::{Action, OutsidePlace};
+use crate::policy::{Action, OutsidePlace, in_one_line};
 
 /// Files up to this length (2 MiB: nearly all source) are read whole; larger ones are streamed.
 pub(crate) const WHOLE_BYTES_MAX: u64 = 2 * 1024 * 1024;
@@ -180,8 +180,8 @@ fn outside(path: &str, aim: Aim, workspace: &Workspace) -> Option<Action> {
         Ok(place) => place?,
         // What cannot be followed is refused here, so that the refusal is on record; what is wrong
         // with a path inside is for the tool to say.
-        Err(_) if matches!(workspace.locate(path), Err(FileError::Escapes { .. })) => {
-            return Some(closed(path, access, "its path cannot be followed to its end"));
+        Err(error) if matches!(workspace.locate(path), Err(FileError::Escapes { .. })) => {
+            return Some(closed(path, access, &why_not_followed(&error)));
         }
         Err(_) => return None,
     };
@@ -196,6 +196,20 @@ fn outside(path: &str, aim: Aim, workspace: &Workspace) -> Option<Action> {
         protected: access == Access::Write && place.is_protected(),
         closed: place.closed().or(wrong).map(str::to_owned),
     }))
+}
+
+/// Says why a path outside leads nowhere that a person could be asked about.
+fn why_not_followed(error: &FileError) -> String {
+    match error {
+        FileError::LeadsBack { place, .. } => {
+            format!("it leads back into the workspace; name it `{}`", in_one_line(place))
+        }
+        FileError::PermissionDenied { .. } => {
+            "the user's own permissions close a folder on its way".to_owned()
+        }
+        FileError::DanglingLink { .. } => "a symbolic link there leads to nothing".to_owned(),
+        _ => "its path cannot be followed to its end".to_owned(),
+    }
 }
 
 fn closed(written: &str, access: Access, why: &str) -> Action {
@@ -248,9 +262,18 @@ mod tests {
         bench.put("secrets/key", "");
         bench.put("src/a", "");
         let root = bench.root().to_str().unwrap().to_owned();
-        for (link, target) in
-            [("s", "secrets"), ("src/out", "../secrets"), ("key", "s/key"), ("all", &root)]
-        {
+        // Beside the workspace, as people have them.
+        let beside = tempfile::tempdir().unwrap();
+        let alias = beside.path().join("alias").display().to_string();
+        std::os::unix::fs::symlink(&root, &alias).unwrap();
+        let round = format!("{alias}/secrets");
+        for (link, target) in [
+            ("s", "secrets"),
+            ("src/out", "../secrets"),
+            ("key", "s/key"),
+            ("all", &root),
+            ("round", &round),
+        ] {
             std::os::unix::fs::symlink(target, bench.root().join(link)).unwrap();
         }
         let check = |path: &str, leads_to: Option<&str>| {
@@ -274,8 +297,33 @@ mod tests {
         check("s/../src/a", None);
         check("src/out/../src/a", Some("src/a"));
         check(&format!("{root}/s/key"), Some("secrets/key"));
+        check(&format!("{alias}/src/a"), Some("src/a"));
+        check(&format!("{alias}/s/new"), Some("secrets/new"));
+        check("round/key", Some("secrets/key"));
         let search = Action::Read { paths: vec!["s".into(), "secrets".into()] };
         assert_eq!(search_action("s", &bench.context.workspace), search);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test has the folder open itself")]
+    fn a_path_that_cannot_be_followed_says_why_and_what_can() {
+        let bench = Bench::new();
+        bench.put("a", "");
+        let here = std::fs::File::open(bench.root()).unwrap();
+        let around = format!("/proc/self/fd/{}/a", std::os::fd::AsRawFd::as_raw_fd(&here));
+        let beside = tempfile::tempdir().unwrap();
+        let dangling = beside.path().join("dangling");
+        std::os::unix::fs::symlink("nowhere", &dangling).unwrap();
+        let place = bench.root().join("a").display().to_string();
+        for (path, expected) in [
+            (around, format!("it leads back into the workspace; name it `{place}`")),
+            (dangling.display().to_string(), "a symbolic link there leads to nothing".to_owned()),
+        ] {
+            let Action::Outside(found) = read_action(&path, &bench.context.workspace) else {
+                panic!("{path}");
+            };
+            assert_eq!(found.closed, Some(expected), "{path}");
+        }
     }
 
     fn write_path(write: &Action) -> &str {

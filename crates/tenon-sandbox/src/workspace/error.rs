@@ -1,7 +1,7 @@
 //! What can go wrong with a file, as data a caller can act on.
 //!
 //! Every variant names the path as the model wrote it, never a path on this machine that the
-//! model did not ask for; but for a root that is not in its place.
+//! model did not ask for; but for a root that is not in its place, and a place in one.
 
 use std::io;
 
@@ -17,6 +17,14 @@ pub enum FileError {
     Escapes {
         /// The path as it was asked for.
         path: String,
+    },
+    /// The path leads out of every root and back into one, by a way that is not followed.
+    #[error("Path leads back into the workspace: {path}; name it {place}")]
+    LeadsBack {
+        /// The path as it was asked for.
+        path: String,
+        /// Where it leads, absolute.
+        place: String,
     },
     /// Nothing is there.
     #[error("No such file or directory: {path}")]

@@ -11,11 +11,8 @@ use std::sync::Arc;
 
 use rustix::fs::{PROC_SUPER_MAGIC, Stat};
 
-use super::resolve::Resolved;
+use super::resolve::{KERNEL_FOLDERS, Resolved};
 use super::{EntryKind, FileError, Workspace};
-
-/// Folders of the kernel: what looks like a file there is memory, a device or a switch.
-const KERNEL_FOLDERS: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// What may be done with a file outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,9 +73,10 @@ impl Workspace {
         let everything = Self::open(Path::new("/"))?;
         let found = everything.resolve_os(self.root().join(path).as_os_str(), path)?;
         let absolute = Path::new("/").join(&found.beneath);
-        // A way around that leads back: the workspace's own rules hold there, under its own name.
+        // By a link of the kernel's: the workspace's own rules hold there, under its own name.
         if self.shared.roots.iter().any(|root| absolute.starts_with(&root.path)) {
-            return Err(FileError::Escapes { path: path.to_owned() });
+            let (path, place) = (path.to_owned(), absolute.to_string_lossy().into_owned());
+            return Err(FileError::LeadsBack { path, place });
         }
         // A link to nothing would create a file somewhere else.
         if found.dangling {

@@ -3,7 +3,9 @@
 //! The kernel's own walk (one openat2) is faster and used for reading, but it does not tell the
 //! place it came to, refuses absolute links that point inside, and cannot make folders. Here each
 //! component is opened on its own without following a link, links are followed by their text, and
-//! `..` goes back to the descriptor it came from; so no step can leave the roots either.
+//! `..` goes back to the descriptor it came from; so no step can leave the roots either. Outside of them
+//! nothing is opened: a way there, by names or by links, counts only if it comes to a root, which is
+//! then entered by the root's own descriptor.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -20,6 +22,9 @@ use crate::linux::openat::look_at;
 
 /// The kernel's own limit for one walk.
 const LINKS_MAX: usize = 40;
+
+/// Folders of the kernel: what looks like a file there is memory, a device or a switch.
+pub(super) const KERNEL_FOLDERS: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// Where a path leads.
 #[derive(Debug)]
@@ -90,6 +95,8 @@ struct Resolver<'a> {
     workspace: &'a Workspace,
     /// As the model wrote it.
     path: &'a str,
+    /// Links outside of the roots are followed too.
+    far: bool,
     place: Place,
     pending: VecDeque<Part>,
     links: usize,
@@ -106,29 +113,36 @@ impl Workspace {
         if let Some(granted) = self.granted_file(path) {
             return granted.resolved(shown);
         }
-        let mut resolver = Resolver {
-            workspace: self,
-            path: shown,
-            place: Place::Outside(PathBuf::from("/")),
-            pending: VecDeque::new(),
-            links: 0,
-        };
-        if let Some((root, rest)) = self.granted_folder(path) {
-            resolver.place = resolver.inside(root)?;
-            resolver.prepend(rest, false);
-            return resolver.walk();
+        let near = self.resolver(shown, false).resolve(path);
+        if !matches!(near, Err(FileError::Escapes { .. })) {
+            return near;
         }
-        if path.as_bytes().starts_with(b"/") {
-            resolver.enter_if_root()?;
-        } else {
-            resolver.place = resolver.inside(0)?;
-        }
-        resolver.prepend(path.as_bytes(), false);
-        resolver.walk()
+        // By links outside of the roots it may lead back.
+        self.resolver(shown, true).resolve(path).or(near)
+    }
+
+    fn resolver<'a>(&'a self, path: &'a str, far: bool) -> Resolver<'a> {
+        let place = Place::Outside(PathBuf::from("/"));
+        Resolver { workspace: self, path, far, place, pending: VecDeque::new(), links: 0 }
     }
 }
 
 impl Resolver<'_> {
+    fn resolve(mut self, path: &OsStr) -> Result<Resolved, FileError> {
+        if let Some((root, rest)) = self.workspace.granted_folder(path) {
+            self.place = self.inside(root)?;
+            self.prepend(rest, false);
+            return self.walk();
+        }
+        if path.as_bytes().starts_with(b"/") {
+            self.enter_if_root()?;
+        } else {
+            self.place = self.inside(0)?;
+        }
+        self.prepend(path.as_bytes(), false);
+        self.walk()
+    }
+
     fn walk(mut self) -> Result<Resolved, FileError> {
         while let Some(part) = self.pending.pop_front() {
             let name = part.name.as_bytes();
@@ -143,6 +157,7 @@ impl Resolver<'_> {
                 Place::Outside(at) => {
                     at.push(&part.name);
                     self.enter_if_root()?;
+                    self.follow_outside()?;
                     continue;
                 }
                 Place::Inside { top, steps, .. } => match steps.last() {
@@ -235,14 +250,29 @@ impl Resolver<'_> {
     }
 
     fn follow(&mut self, link: &OwnedFd) -> Result<(), FileError> {
+        let target =
+            rustix::fs::readlinkat(link, "", Vec::new()).map_err(|errno| self.fail(errno))?;
+        self.go_on_by(target.as_bytes())
+    }
+
+    /// Follows the place outside, if it is a link. Of what cannot be looked at the name counts.
+    fn follow_outside(&mut self) -> Result<(), FileError> {
+        let Place::Outside(at) = &mut self.place else { return Ok(()) };
+        if !self.far || KERNEL_FOLDERS.iter().any(|folder| at.starts_with(folder)) {
+            return Ok(());
+        }
+        let Ok(target) = rustix::fs::readlink(&*at, Vec::new()) else { return Ok(()) };
+        at.pop();
+        self.go_on_by(target.as_bytes())
+    }
+
+    /// Goes on by the text of a link in the folder that was come to.
+    fn go_on_by(&mut self, target: &[u8]) -> Result<(), FileError> {
         self.links += 1;
         if self.links > LINKS_MAX {
             return Err(self.fail(Errno::LOOP));
         }
-        let target =
-            rustix::fs::readlinkat(link, "", Vec::new()).map_err(|errno| self.fail(errno))?;
-        let target = target.into_bytes();
-        self.prepend(&target, true);
+        self.prepend(target, true);
         if target.starts_with(b"/") {
             self.place = Place::Outside(PathBuf::from("/"));
             self.enter_if_root()?;

@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use tenon_sandbox::{CommandError, FileError, Tier, Wanted, Workspace};
+use tenon_sandbox::{CommandError, Expected, FileError, Tier, WalkOptions, Wanted, Workspace};
 
+use crate::files::fixture;
 use crate::walls::{Place, tier};
 
 #[test]
@@ -47,4 +48,52 @@ fn no_command_runs_while_an_inner_root_is_a_link() {
         let (_, said) = place.run("cat $TOP/home/.ssh/id_rsa; echo end");
         assert!(said.contains("end") && !said.contains("SECRET"), "{tier:?}: {said}");
     }
+}
+
+#[test]
+fn a_file_of_a_root_is_served_by_every_link_that_leads_there() {
+    let fixture = fixture();
+    let (root, outer) = (&fixture.root, &fixture.outer);
+    fs::create_dir_all(root.join(".git/hooks")).unwrap();
+    // Links beside the root, one by another, and links in the root that go out by them and come back.
+    symlink(outer, outer.join("alias")).unwrap();
+    symlink("alias/second/../project", outer.join("further")).unwrap();
+    symlink(outer.join("alias/project/src"), root.join("round")).unwrap();
+    symlink("../further/.git/hooks", root.join("innocent")).unwrap();
+    symlink(outer.join("alias/secrets"), root.join("away")).unwrap();
+    symlink("loop", outer.join("loop")).unwrap();
+    let absolute = |name: &str| outer.join(name).display().to_string();
+    let workspace = &fixture.workspace;
+    for (path, beneath) in [
+        (absolute("alias/project/src/main.py"), "src/main.py"),
+        (absolute("further/src/main.py"), "src/main.py"),
+        ("../alias/alias/project/src/../src/main.py".into(), "src/main.py"),
+        ("round/main.py".into(), "src/main.py"),
+        ("round/none/new".into(), "src/none/new"),
+        (absolute("further/new"), "new"),
+    ] {
+        let location = workspace.locate(&path).unwrap();
+        assert_eq!((location.root, location.beneath.as_path()), (0, Path::new(beneath)), "{path}");
+        assert!(workspace.outside(&path).unwrap().is_none(), "{path}");
+        let written = workspace.write(&path, b"new", Expected::Any);
+        assert!(written.is_ok(), "{path}: {written:?}");
+        assert_eq!(workspace.open_file(&path).unwrap().path(), beneath);
+        assert_eq!(fs::read(root.join(beneath)).unwrap(), b"new");
+    }
+    let walked = workspace.walk(&absolute("further/src"), WalkOptions::default()).unwrap();
+    let walked: Vec<_> = walked.map(|entry| entry.unwrap().path).collect();
+    assert!(walked.contains(&"src/main.py".into()), "{walked:?}");
+    // What holds for the place holds by each way to it.
+    for path in ["innocent/pre-commit".into(), absolute("further/.envrc")] {
+        let refused = workspace.write(&path, b"x", Expected::Any);
+        assert!(matches!(refused, Err(FileError::Protected { .. })), "{path}: {refused:?}");
+    }
+    for path in ["away/passwords.txt".into(), absolute("further/../secrets/x"), absolute("loop/x")]
+    {
+        let refused = workspace.write(&path, b"x", Expected::Any);
+        assert!(matches!(refused, Err(FileError::Escapes { .. })), "{path}: {refused:?}");
+    }
+    symlink("further/nothing", outer.join("dangling")).unwrap();
+    let refused = workspace.write(&absolute("dangling"), b"x", Expected::Any);
+    assert!(matches!(refused, Err(FileError::DanglingLink { .. })), "{refused:?}");
 }
