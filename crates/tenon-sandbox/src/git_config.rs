@@ -21,6 +21,14 @@ struct Entry {
     names_a_program: bool,
 }
 
+/// What entries stand under, and where it stands.
+#[derive(Debug)]
+struct Header {
+    section: String,
+    subsection: Option<String>,
+    place: Range<usize>,
+}
+
 /// Every name in these sections counts. `http` says which files are read and written, and whom git
 /// believes; the last three are other programs', which read git's settings.
 const SECTIONS: [&str; 20] = [
@@ -241,11 +249,10 @@ pub(crate) fn put_back(
 ) -> Option<(Vec<u8>, Vec<String>)> {
     let before_text = std::str::from_utf8(before.unwrap_or_default()).ok()?;
     let text = std::str::from_utf8(after).ok()?;
-    let (known, found) = (entries(before_text)?, entries(text)?);
+    let (known, (headers, found)) = (entries(before_text)?, read(text)?);
     let mut left: Vec<&Entry> = known.iter().filter(|entry| entry.runs_a_program()).collect();
-    let mut result = String::with_capacity(text.len());
-    let mut names = Vec::new();
-    let (mut copied, mut stayed) = (0, 0);
+    let (mut names, mut taken) = (Vec::new(), Vec::new());
+    let mut stayed = 0;
     for entry in found.iter().filter(|entry| entry.runs_a_program()) {
         let said = entry.said(text);
         if let Some(index) = left.iter().position(|known| known.said(before_text) == said) {
@@ -256,11 +263,10 @@ pub(crate) fn put_back(
             stayed += 1;
             continue;
         }
-        result.push_str(text.get(copied..entry.place.start)?);
-        copied = entry.place.end;
+        taken.push(with_blanks(text, &entry.place));
         names.push(entry.shown());
     }
-    result.push_str(text.get(copied..)?);
+    let mut result = without(text, &with_emptied(text, &headers, taken, before_text)?)?;
     for entry in left {
         if !result.is_empty() && !result.ends_with('\n') {
             result.push('\n');
@@ -288,22 +294,85 @@ pub(crate) fn put_back(
     Some((result.into_bytes(), names))
 }
 
+/// Returns a place with the blanks in front of it, if nothing else is there in its line.
+fn with_blanks(text: &str, place: &Range<usize>) -> Range<usize> {
+    let front = text.get(..place.start).unwrap_or_default();
+    let front = front.trim_end_matches([' ', '\t']);
+    let begins = front.is_empty() || front.ends_with('\n');
+    (if begins { front.len() } else { place.start })..place.end
+}
+
+/// Returns what is `taken` out, in order, with the sections of which nothing is left; but for those that had
+/// nothing in `before`.
+fn with_emptied(
+    text: &str,
+    headers: &[Header],
+    mut taken: Vec<Range<usize>>,
+    before: &str,
+) -> Option<Vec<Range<usize>>> {
+    let (headers_before, _) = read(before)?;
+    let was_empty = |header: &Header| {
+        headers_before.iter().enumerate().any(|(index, known)| {
+            let block = known.place.end..end_of(&headers_before, index, before);
+            (&known.section, &known.subsection) == (&header.section, &header.subsection)
+                && before.get(block).is_some_and(|rest| rest.trim().is_empty())
+        })
+    };
+    for (index, header) in headers.iter().enumerate() {
+        let block = header.place.start..end_of(headers, index, text);
+        let (within, others): (Vec<_>, Vec<_>) =
+            taken.iter().cloned().partition(|taken| block.contains(&taken.start));
+        let first = std::slice::from_ref(&header.place);
+        let cuts: Vec<_> = first.iter().chain(&within).cloned().collect();
+        let cuts = cuts.iter().map(|cut| cut.start - block.start..cut.end - block.start);
+        let rest = without(text.get(block.clone())?, &cuts.collect::<Vec<_>>())?;
+        if !within.is_empty() && rest.trim().is_empty() && !was_empty(header) {
+            taken = others;
+            taken.push(with_blanks(text, &block));
+        }
+    }
+    taken.sort_by_key(|taken| taken.start);
+    Some(taken)
+}
+
+/// Where a section ends.
+fn end_of(headers: &[Header], index: usize, text: &str) -> usize {
+    headers.get(index + 1).map_or(text.len(), |next| next.place.start)
+}
+
+/// Returns a text without places in it, which are in order.
+fn without(text: &str, places: &[Range<usize>]) -> Option<String> {
+    let (mut result, mut copied) = (String::with_capacity(text.len()), 0);
+    for place in places {
+        result.push_str(text.get(copied..place.start)?);
+        copied = place.end;
+    }
+    Some(result + text.get(copied..)?)
+}
+
 /// Returns what the settings say that run no program.
 fn harmless<'a>(entries: &'a [Entry], text: &'a str) -> impl Iterator<Item = impl PartialEq + 'a> {
     entries.iter().filter(|entry| !entry.runs_a_program()).map(|entry| entry.said(text))
 }
 
 fn entries(text: &str) -> Option<Vec<Entry>> {
+    read(text).map(|(_, entries)| entries)
+}
+
+fn read(text: &str) -> Option<(Vec<Header>, Vec<Entry>)> {
     let mut reader = Reader { text, at: 0 };
     reader.skip_if("\u{feff}");
-    let mut section: Option<(String, Option<String>)> = None;
-    let mut entries = Vec::new();
+    let (mut headers, mut entries): (Vec<Header>, _) = (Vec::new(), Vec::new());
     loop {
         reader.skip_while(|c| c.is_ascii_whitespace());
         match reader.peek() {
-            None => return Some(entries),
+            None => return Some((headers, entries)),
             Some('#' | ';') => reader.skip_while(|c| c != '\n'),
-            Some('[') => section = Some(reader.section()?),
+            Some('[') => {
+                let start = reader.at;
+                let (section, subsection) = reader.section()?;
+                headers.push(Header { section, subsection, place: start..reader.at });
+            }
             Some(c) if c.is_ascii_alphabetic() => {
                 let start = reader.at;
                 let name = reader.word(|c| c.is_ascii_alphanumeric() || c == '-');
@@ -316,7 +385,8 @@ fn entries(text: &str) -> Option<Vec<Entry>> {
                 }
                 reader.skip_if("\r");
                 reader.skip_if("\n");
-                let (section, subsection) = section.clone()?;
+                let header = headers.last()?;
+                let (section, subsection) = (header.section.clone(), header.subsection.clone());
                 let place = start..reader.at;
                 let names_a_program = text.get(place.clone()).is_some_and(names_a_program);
                 entries.push(Entry { section, subsection, name, place, names_a_program });
@@ -437,156 +507,4 @@ impl Reader<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn check(before: &str, after: &str, expected: &str, names: &[&str]) {
-        let before = (!before.is_empty()).then_some(before.as_bytes());
-        let (text, found) = put_back(before, after.as_bytes(), |_, _| false).unwrap();
-        assert_eq!(String::from_utf8(text).unwrap(), expected, "{after}");
-        assert_eq!(found, names, "{after}");
-    }
-
-    #[test]
-    fn ordinary_settings_stay() {
-        let text = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://host/a.git\n\
-                    \tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tmerge = x\n";
-        check("", text, text, &[]);
-        check("", "", "", &[]);
-        check("", "# only a comment", "# only a comment", &[]);
-    }
-
-    #[test]
-    fn settings_that_run_a_program_are_taken_out() {
-        check(
-            "",
-            "[core]\n\tbare = false\n\tfsmonitor = /x\n",
-            "[core]\n\tbare = false\n\t",
-            &["core.fsmonitor"],
-        );
-        check("", "[CORE] HooksPath=h\n", "[CORE] ", &["core.hookspath"]);
-        check("", "[alias]\n\tst = !sh\n\tok = log\n", "[alias]\n\t\t", &["alias.ok", "alias.st"]);
-        check(
-            "",
-            "[filter \"a b\"]\nclean = x \\\n y\n[user]\nname = n\n",
-            "[filter \"a b\"]\n[user]\nname = n\n",
-            &["filter.a b.clean"],
-        );
-        check("", "[include]\npath=/x", "[include]\n", &["include.path"]);
-        check("", "[diff.x]\ntextconv = y\n", "[diff.x]\n", &["diff.x.textconv"]);
-        check("", "[core]\nfsmonitor\n", "[core]\n", &["core.fsmonitor"]);
-        check("", "[delta]\npager = x\n", "[delta]\n", &["delta.pager"]);
-        check(
-            "",
-            "[remote \"o\"]\nannex-ignore = true\nannex-ssh-options = x\n",
-            "[remote \"o\"]\n",
-            &["remote.o.annex-ignore", "remote.o.annex-ssh-options"],
-        );
-        check(
-            "",
-            "[core]\r\neditor = x\r\nbare = no\r\n",
-            "[core]\r\nbare = no\r\n",
-            &["core.editor"],
-        );
-        check(
-            "",
-            "[a]\nb = \"# no comment\" ; editor\n[core]\neditor=x\n",
-            "[a]\nb = \"# no comment\" ; editor\n[core]\n",
-            &["core.editor"],
-        );
-    }
-
-    #[test]
-    fn addresses_that_a_program_opens_are_taken_out() {
-        let head = "[remote \"o\"]\n";
-        let evil = ["url = ext::sh -c x", "pushurl=\"ext:\":x", "url = ex\\\nt::x", "proxy = x"];
-        for evil in evil.into_iter().chain(["pushDefault = ext::x", "pushremote = ext::x"]) {
-            let (text, names) = put_back(None, format!("{head}{evil}\n").as_bytes(), |_, _| false)
-                .unwrap_or_else(|| panic!("{evil}"));
-            assert_eq!((text.as_slice(), names.len()), (head.as_bytes(), 1), "{evil}");
-        }
-        for url in ["https://example.com/a", "git@host:a/b.git", "ssh://[fe80::1]/x", "../a"] {
-            let text = format!("{head}url = {url}\n");
-            check("", &text, &text, &[]);
-        }
-    }
-
-    #[test]
-    fn settings_that_were_there_stay_and_come_back() {
-        let lfs = "[filter \"lfs\"]\n\tclean = git-lfs clean\n";
-        check(lfs, lfs, lfs, &[]);
-        check(lfs, "[a]\n\tb = c", &format!("[a]\n\tb = c\n{lfs}"), &["filter.lfs.clean"]);
-        let changed = "[filter \"lfs\"]\n\tclean = evil\n";
-        check(lfs, changed, lfs, &["filter.lfs.clean"]);
-    }
-
-    #[test]
-    fn what_is_as_it_was_but_for_programs_is_so_to_the_byte() {
-        let before = "# mine\n[core] bare=false\n[filter \"lfs\"]\n\tclean = git-lfs clean";
-        let section = format!("{before}\n[alias]\n\tst = !sh\n");
-        check(before, &section, before, &["alias.st"]);
-        let moved = "[core]\n\tbare=false\n\teditor = x\n";
-        check(before, moved, before, &["core.editor", "filter.lfs.clean"]);
-        let other = format!("{section}[user]\n\tname = n\n");
-        let kept = format!("{before}\n[alias]\n\t[user]\n\tname = n\n");
-        check(before, &other, &kept, &["alias.st"]);
-        let (text, _) = put_back(Some(b""), b"[core]\n\teditor = x\n", |_, _| false).unwrap();
-        assert_eq!(text, b"");
-    }
-
-    #[test]
-    fn of_the_users_own_settings_a_command_gets_no_program_and_no_secret() {
-        let text = "# key: abc\n[user]\n\tname = n ; or m\n[url \"https://u:tok@h/\"]\n\tinsteadOf = x\n\
-                    [http \"https://h\"]\n\textraHeader = A: b\n\tsslCAInfo = /ca\n[github]\n\
-                    \ttoken = t\n[core]\n\teditor = vi\n\tautocrlf = a \\\n b\n[imap]\npass=p\n\
-                    [remote \"o\"]\nurl = https://u:tok@h/a\n";
-        let shared = shared(text, &mut |_, _| String::new()).unwrap();
-        let expected = "[user]\n\tname = n ; or m\n[http \"https://h\"]\n\tsslCAInfo = /ca\n\
-                        [core]\n\tautocrlf = a \\\n b\n";
-        assert_eq!(shared, expected);
-    }
-
-    #[test]
-    fn what_may_stay_stays() {
-        let text = "[core]\n\tworktree = ../a\n\teditor = x\n";
-        let may_stay = |name: &str, text: &str| name == "core.worktree" && text.contains("../a");
-        let (text, names) = put_back(None, text.as_bytes(), may_stay).unwrap();
-        assert_eq!(text, b"[core]\n\tworktree = ../a\n\t");
-        assert_eq!(names, ["core.editor"]);
-    }
-
-    #[test]
-    fn what_is_not_certain_is_not_accepted() {
-        for text in [
-            "[core",
-            "[core]\nb = \"x\n",
-            "key = before any section\n",
-            "[core]\n1 = x\n",
-            "[a \"b\n\"]\n",
-            "[a]\nb = \\x\n",
-            "[a]\nb c\n",
-            "[]\n",
-        ] {
-            assert_eq!(put_back(None, text.as_bytes(), |_, _| false), None, "{text}");
-        }
-        assert_eq!(put_back(None, b"[a]\nb = \xff\n", |_, _| false), None);
-    }
-
-    proptest! {
-        #[test]
-        fn nothing_that_runs_a_program_is_left(
-            lines in proptest::collection::vec(
-                "(\\[core\\]|\\[alias\\]|\\[a \"b\"\\]|editor ?= ?[a-z\"\\\\#;]{0,4}|x=\\\\|fsmonitor|  )\n?",
-                0..8,
-            ),
-        ) {
-            if let Some((text, _)) = put_back(None, lines.concat().as_bytes(), |_, _| false) {
-                let text = String::from_utf8(text).unwrap();
-                let left = entries(&text).unwrap();
-                prop_assert!(!left.iter().any(Entry::runs_a_program), "{text}");
-            }
-        }
-    }
-}
+mod tests;

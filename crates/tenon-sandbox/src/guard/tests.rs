@@ -483,14 +483,14 @@ fn files_that_settings_include_get_no_programs() {
     let harmless = "[user]\n\tname = n\n";
     let made = "printf '[user]\\n\\tname = n\\n' > team.cfg";
     // It is there, or not yet.
-    for (more, left) in [(made, harmless), ("true", "[user]\n\tname = n\n[core]\n\t")] {
+    for more in [made, "true"] {
         let attack = "printf '[user]\\n\\tname = n\\n[core]\\n\\tfsmonitor = evil\\n' > team.cfg";
-        let after = [("team.cfg", left)];
+        let after = [("team.cfg", harmless)];
         assert_eq!(check(&setup(more), attack, &after), ["team.cfg"]);
         let attack = "printf '[user]\\n\\tname = n\\n' > team.cfg";
         assert_eq!(check(&setup(more), attack, &[("team.cfg", harmless)]), [""; 0]);
         let attack = "mkdir conf && echo '[alias] x = !evil' > conf/more.cfg";
-        let after = [("conf/more.cfg", "[alias] ")];
+        let after = [("conf/more.cfg", "")];
         assert_eq!(check(&setup(more), attack, &after), ["conf/more.cfg"]);
         let attack = "mkdir evil && echo '[alias] x = !evil' > evil/more.cfg && ln -s evil conf";
         assert!(check(&setup(more), attack, &[("conf/more.cfg", "-")]).contains(&"conf".into()));
@@ -511,7 +511,7 @@ fn files_that_settings_include_get_no_programs() {
                   git init -q --separate-git-dir .git/modules/m m && \
                   git -C m config include.path $PWD/m.cfg";
     let attack = "echo '[core] pager = evil' > w.cfg && echo '[core] pager = evil' > m.cfg";
-    let after = [("w.cfg", "[core] "), ("m.cfg", "[core] ")];
+    let after = [("w.cfg", ""), ("m.cfg", "")];
     assert_eq!(check(&setup(others), attack, &after), ["m.cfg", "w.cfg"]);
 }
 

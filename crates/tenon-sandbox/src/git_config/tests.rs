@@ -1,0 +1,165 @@
+//! What is taken out of git's settings, and what is put back.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn check(before: &str, after: &str, expected: &str, names: &[&str]) {
+    let before = (!before.is_empty()).then_some(before.as_bytes());
+    let (text, found) = put_back(before, after.as_bytes(), |_, _| false).unwrap();
+    assert_eq!(String::from_utf8(text).unwrap(), expected, "{after}");
+    assert_eq!(found, names, "{after}");
+}
+
+#[test]
+fn ordinary_settings_stay() {
+    let text = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://host/a.git\n\
+                \tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tmerge = x\n";
+    check("", text, text, &[]);
+    check("", "", "", &[]);
+    check("", "# only a comment", "# only a comment", &[]);
+}
+
+#[test]
+fn settings_that_run_a_program_are_taken_out() {
+    check(
+        "",
+        "[core]\n\tbare = false\n\tfsmonitor = /x\n",
+        "[core]\n\tbare = false\n",
+        &["core.fsmonitor"],
+    );
+    check("", "[CORE] HooksPath=h\n", "", &["core.hookspath"]);
+    check("", "[alias]\n\tst = !sh\n\tok = log\n", "", &["alias.ok", "alias.st"]);
+    check(
+        "",
+        "[filter \"a b\"]\nclean = x \\\n y\n[user]\nname = n\n",
+        "[user]\nname = n\n",
+        &["filter.a b.clean"],
+    );
+    check("", "[include]\npath=/x", "", &["include.path"]);
+    check("", "[diff.x]\ntextconv = y\n", "", &["diff.x.textconv"]);
+    check("", "[core]\nfsmonitor\n", "", &["core.fsmonitor"]);
+    check("", "[delta]\npager = x\n", "", &["delta.pager"]);
+    check(
+        "",
+        "[remote \"o\"]\nannex-ignore = true\nannex-ssh-options = x\n",
+        "",
+        &["remote.o.annex-ignore", "remote.o.annex-ssh-options"],
+    );
+    check("", "[core]\r\neditor = x\r\nbare = no\r\n", "[core]\r\nbare = no\r\n", &["core.editor"]);
+    check(
+        "",
+        "[a]\nb = \"# no comment\" ; editor\n[core]\neditor=x\n",
+        "[a]\nb = \"# no comment\" ; editor\n",
+        &["core.editor"],
+    );
+}
+
+#[test]
+fn addresses_that_a_program_opens_are_taken_out() {
+    let head = "[remote \"o\"]\n";
+    let evil = ["url = ext::sh -c x", "pushurl=\"ext:\":x", "url = ex\\\nt::x", "proxy = x"];
+    for evil in evil.into_iter().chain(["pushDefault = ext::x", "pushremote = ext::x"]) {
+        let (text, names) = put_back(None, format!("{head}{evil}\n").as_bytes(), |_, _| false)
+            .unwrap_or_else(|| panic!("{evil}"));
+        assert_eq!((text.as_slice(), names.len()), (&b""[..], 1), "{evil}");
+    }
+    for url in ["https://example.com/a", "git@host:a/b.git", "ssh://[fe80::1]/x", "../a"] {
+        let text = format!("{head}url = {url}\n");
+        check("", &text, &text, &[]);
+    }
+}
+
+#[test]
+fn settings_that_were_there_stay_and_come_back() {
+    let lfs = "[filter \"lfs\"]\n\tclean = git-lfs clean\n";
+    check(lfs, lfs, lfs, &[]);
+    check(lfs, "[a]\n\tb = c", &format!("[a]\n\tb = c\n{lfs}"), &["filter.lfs.clean"]);
+    let changed = "[filter \"lfs\"]\n\tclean = evil\n";
+    check(lfs, changed, lfs, &["filter.lfs.clean"]);
+}
+
+#[test]
+fn what_is_as_it_was_but_for_programs_is_so_to_the_byte() {
+    let before = "# mine\n[core] bare=false\n[filter \"lfs\"]\n\tclean = git-lfs clean";
+    let section = format!("{before}\n[alias]\n\tst = !sh\n");
+    check(before, &section, before, &["alias.st"]);
+    let moved = "[core]\n\tbare=false\n\teditor = x\n";
+    check(before, moved, before, &["core.editor", "filter.lfs.clean"]);
+    let other = format!("{section}[user]\n\tname = n\n");
+    let kept = format!("{before}\n[user]\n\tname = n\n");
+    check(before, &other, &kept, &["alias.st"]);
+    let (text, _) = put_back(Some(b""), b"[core]\n\teditor = x\n", |_, _| false).unwrap();
+    assert_eq!(text, b"");
+}
+
+#[test]
+fn no_section_or_blank_is_left_of_what_is_taken_out_but_what_was_there_before() {
+    let own = "[user]\n\tname = n\n";
+    check("", &format!("[alias]\n\tst = !sh\n{own}"), own, &["alias.st"]);
+    check("", &format!("{own}  [alias]\n\tst = !sh\n\n"), own, &["alias.st"]);
+    check("", "[a]\n\tb = 1\n\n[alias] st = !sh", "[a]\n\tb = 1\n\n", &["alias.st"]);
+    let comment = "[alias]\n\t# mine\n";
+    check("", &format!("{comment}\tst = !sh\n{own}"), &format!("{comment}{own}"), &["alias.st"]);
+    let bare = "[alias]\n[core]\n\tbare = false\n";
+    let changed = "[alias]\n\tst = !sh\n[core]\n\tbare = true\n";
+    check(bare, changed, "[alias]\n[core]\n\tbare = true\n", &["alias.st"]);
+    let other = format!("[alias]\n\tst = log\n{own}");
+    let evil = "[alias]\n\tst = !sh\n[user]\n\tname = m\n";
+    check(&other, evil, "[user]\n\tname = m\n[alias]\n\tst = log\n", &["alias.st"]);
+    check("", "[core] editor = a\n\tbare = false\n", "[core] \tbare = false\n", &["core.editor"]);
+}
+
+#[test]
+fn of_the_users_own_settings_a_command_gets_no_program_and_no_secret() {
+    let text = "# key: abc\n[user]\n\tname = n ; or m\n[url \"https://u:tok@h/\"]\n\tinsteadOf = x\n\
+                [http \"https://h\"]\n\textraHeader = A: b\n\tsslCAInfo = /ca\n[github]\n\
+                \ttoken = t\n[core]\n\teditor = vi\n\tautocrlf = a \\\n b\n[imap]\npass=p\n\
+                [remote \"o\"]\nurl = https://u:tok@h/a\n";
+    let shared = shared(text, &mut |_, _| String::new()).unwrap();
+    let expected = "[user]\n\tname = n ; or m\n[http \"https://h\"]\n\tsslCAInfo = /ca\n\
+                    [core]\n\tautocrlf = a \\\n b\n";
+    assert_eq!(shared, expected);
+}
+
+#[test]
+fn what_may_stay_stays() {
+    let text = "[core]\n\tworktree = ../a\n\teditor = x\n";
+    let may_stay = |name: &str, text: &str| name == "core.worktree" && text.contains("../a");
+    let (text, names) = put_back(None, text.as_bytes(), may_stay).unwrap();
+    assert_eq!(text, b"[core]\n\tworktree = ../a\n");
+    assert_eq!(names, ["core.editor"]);
+}
+
+#[test]
+fn what_is_not_certain_is_not_accepted() {
+    for text in [
+        "[core",
+        "[core]\nb = \"x\n",
+        "key = before any section\n",
+        "[core]\n1 = x\n",
+        "[a \"b\n\"]\n",
+        "[a]\nb = \\x\n",
+        "[a]\nb c\n",
+        "[]\n",
+    ] {
+        assert_eq!(put_back(None, text.as_bytes(), |_, _| false), None, "{text}");
+    }
+    assert_eq!(put_back(None, b"[a]\nb = \xff\n", |_, _| false), None);
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_runs_a_program_is_left(
+        lines in proptest::collection::vec(
+            "(\\[core\\]|\\[alias\\]|\\[a \"b\"\\]|editor ?= ?[a-z\"\\\\#;]{0,4}|x=\\\\|fsmonitor|  )\n?",
+            0..8,
+        ),
+    ) {
+        if let Some((text, _)) = put_back(None, lines.concat().as_bytes(), |_, _| false) {
+            let text = String::from_utf8(text).unwrap();
+            let left = entries(&text).unwrap();
+            prop_assert!(!left.iter().any(Entry::runs_a_program), "{text}");
+        }
+    }
+}
