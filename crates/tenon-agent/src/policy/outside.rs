@@ -17,7 +17,8 @@ pub(super) fn decide(
 ) -> Decision {
     let OutsidePlace { written, path, access, is_folder, protected, closed } = place;
     let deny = |why: &str| {
-        let reason = format!("nobody is asked about that place: {why}");
+        let reason =
+            format!("nobody is asked about that place, and no flag or rule allows it: {why}");
         Decision::new(Verdict::Deny, "built-in: closed place", reason)
     };
     if let Some(why) = closed {

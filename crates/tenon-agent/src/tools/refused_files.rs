@@ -175,6 +175,9 @@ fn of_write(said: &Said<'_>, write: &OutsideWrite, refused: &str) -> String {
     if path.starts_with(DEVICES) {
         return sight::sentence(&OutOfSight::Device, said.in_c, true);
     }
+    if let Some(closed) = of_closed(said, path, *wish) {
+        return closed;
+    }
     let (sentence, behind) = if kernel::is_of_kernel(path) {
         (kernel::SETTINGS_HELD, KERNEL)
     } else if is_in_repository(said, path) {
@@ -191,6 +194,28 @@ fn of_write(said: &Said<'_>, write: &OutsideWrite, refused: &str) -> String {
         (sentence, PRIVATE)
     };
     sentence.replacen(behind, &format!("{behind}{refused}{})", listed::name(path)), 1)
+}
+
+/// Says of a change of what is closed to commands in whatever folder it lies, which would allow it.
+fn of_closed(said: &Said<'_>, path: &Path, wish: Wish) -> Option<String> {
+    let why = said.context.sandbox.out_of_sight(path)?;
+    if !matches!(why, OutOfSight::Secret(_) | OutOfSight::Hidden(_)) {
+        return None;
+    }
+    let found = said.context.workspace.outside(&path.to_string_lossy());
+    let is_own = found.is_ok_and(|found| found.is_some_and(|it| it.closed().is_some()));
+    let path = listed::name(path);
+    Some(match wish {
+        _ if is_own => format!(
+            "files: {path} is tenon's own and closed to commands; no rule or --add-dir opens it, \
+             --sandbox off would"
+        ),
+        Wish::Write => format!(
+            "files: {path} is closed to commands; write_file asks the user for it, --sandbox off would \
+             open it"
+        ),
+        _ => format!("files: {path} is closed to commands; --sandbox off would open it"),
+    })
 }
 
 /// Says how a file was refused, if a line complains of that in words that the walls cause.
@@ -228,6 +253,11 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
         if let Some(write) = outside::of_line(said, line, (named, is_sure)) {
             return vec![of_write(said, write, REFUSED)];
         }
+    }
+    if let (How::ReadOnly | How::Busy, false, Place::Elsewhere(path)) = (how, only_reads, &place)
+        && let Some(closed) = of_closed(said, path, wish(line, path))
+    {
+        return vec![closed];
     }
     let sentences: &[&str] = match (how, place) {
         (How::Busy, place) => match place == Place::Protected || names_protected(said, line) {

@@ -20,11 +20,15 @@ texts! {
     "{reason}; the model named it `{path}`", "{reason}；模型写的是 `{path}`";
     "{reason}, and writing it can make other programs run code later", "{reason}，而且写入它可能使其他程序以后运行代码";
     "`{path}` lies outside the workspace", "`{path}` 在工作区之外";
-    "nobody is asked about that place: {reason}", "此处不会询问任何人：{reason}";
+    "nobody is asked about that place, and no flag or rule allows it: {reason}", "此处不会询问任何人，也没有选项或规则可以允许：{reason}";
     "its name does not show as it is", "它的名称无法如实显示";
     "it is the kernel's", "它属于内核";
     "tenon's own settings and sessions lie there", "tenon 自己的设置和会话在那里";
     "the workspace lies in it; name a folder beside the workspace", "工作区就在其中；请指明工作区旁边的文件夹";
+    "it leads back into the workspace; name it `{path}`", "它又通回工作区；请直接写 `{path}`";
+    "the user's own permissions close a folder on its way", "用户自己的权限不允许进入途中的某个文件夹";
+    "a symbolic link there leads to nothing", "那里的符号链接不指向任何东西";
+    "its path cannot be followed to its end", "无法沿它的路径走到底";
     "it is no regular file", "它不是普通文件";
     "it is a folder", "它是文件夹";
     "its name is not UTF-8", "它的名称不是 UTF-8";

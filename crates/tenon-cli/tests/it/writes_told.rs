@@ -3,8 +3,10 @@
 
 use std::process::Command;
 
+use serde_json::{Value, json};
+
 use crate::{
-    program::{Place, check_only_wall},
+    program::{Place, Run, check_only_wall},
     skipped::skipped,
 };
 
@@ -141,4 +143,80 @@ fn protected_names_of_the_repository_of_a_linked_worktree_are_told_as_such() {
         ("git commit -q --allow-empty -m 2", None),
     ];
     check(&place, &["a", "b"], &rows);
+}
+
+/// Runs each command, or write of a file, in a tier and checks what its result tells and which flag the list for
+/// programs has. A toolchain's folder `keys` holds a key of the user's and the state of tenon.
+fn check_closed(tier: &str, rows: &[(Value, &str, Option<&str>)]) {
+    let place = Place::new();
+    let folder = place.path("keys").display().to_string();
+    place.write("keys/credentials.toml", "token = 'a'\n");
+    place.config(&format!("read_dir = ['{folder}']\n"));
+    let call = |arguments: &Value| {
+        let name = if arguments["command"].is_string() { "bash" } else { "write_file" };
+        let arguments = arguments.to_string().replace("{}", &folder);
+        let arguments: Value = serde_json::from_str(&arguments).unwrap();
+        json!({"calls": [{"name": name, "arguments": arguments}]})
+    };
+    let mut turns: Vec<Value> = rows.iter().map(|(arguments, ..)| call(arguments)).collect();
+    turns.push(json!({"text": "done"}));
+    let script = place.script(turns.into());
+    let arguments = ["--sandbox", tier, "--output-format", "stream-json", "--model", &script, "go"];
+    let mut tenon = place.tenon(&arguments);
+    tenon.env("CARGO_HOME", &folder).env("XDG_STATE_HOME", format!("{folder}/state"));
+    let run = Run::of(tenon.output().unwrap());
+    if run.status == 3 {
+        return skipped(format!("this machine gives no tier {tier}"));
+    }
+    let events = run.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let events: Vec<Value> = events.collect();
+    let of = |kind: &'static str| events.iter().filter(move |event| event["type"] == kind);
+    let ids = of("call_started").map(|event| event["call"]["id"].clone());
+    for (id, (arguments, expected, flag)) in ids.zip(rows) {
+        let is_its = |event: &&Value| event["call_id"] == id;
+        let told = of("tool_result").find(is_its).unwrap()["content"].as_str().unwrap();
+        let expected = expected.replace("{}", &folder);
+        let telling: Vec<&str> = told.lines().filter(|line| line.contains(&expected)).collect();
+        assert_eq!(telling.len(), 1, "{tier} {arguments}: {told}");
+        assert!(!told.contains("--add-dir FOLDER"), "{tier} {arguments}: {told}");
+        let listed = of("walls_refused").chain(of("call_decided")).filter(is_its);
+        let flags: Vec<&str> = listed.filter_map(|event| event["flag"].as_str()).collect();
+        assert_eq!(flags, flag.iter().copied().collect::<Vec<_>>(), "{tier} {arguments}");
+    }
+}
+
+#[test]
+fn what_no_folder_opens_is_told_with_what_does() {
+    let off = Some("--sandbox off");
+    let run = |command: &str| json!({ "command": command });
+    let key = "files: {}/credentials.toml is closed to commands; write_file asks the user for it, \
+               --sandbox off would open it";
+    let goes = "files: {}/credentials.toml is closed to commands; --sandbox off would open it";
+    let own =
+        "is tenon's own and closed to commands; no rule or --add-dir opens it, --sandbox off would";
+    let looks = "{}/state/tenon/sessions is closed to commands, so it looks empty";
+    for tier in ["a", "b"] {
+        let rows = [
+            (run("echo x > {}/credentials.toml"), key, off),
+            (run("cp /etc/hostname {}/credentials.toml"), key, off),
+            (run("mv {}/credentials.toml {}/c2"), goes, off),
+            (run("rm -f {}/credentials.toml"), goes, off),
+            (run("echo x > {}/state/tenon/undo/x"), own, off),
+            (run("touch {}/state/tenon/sessions/x 2>/dev/null"), looks, off),
+            (
+                json!({"path": "{}/state/tenon/undo/x", "content": "x"}),
+                "nobody is asked about that place, and no flag or rule allows it: tenon's own",
+                None,
+            ),
+        ];
+        check_closed(tier, &rows);
+    }
+    let read = "{}/credentials.toml is closed to commands, so it is refused";
+    let of_state = "is closed to commands, so it is refused";
+    let rows = [
+        (run("echo x > {}/credentials.toml"), read, off),
+        (run("perl -e 'mkdir \"{}/state/tenon/undo/x\" or die \"no: $!\\n\"'"), own, off),
+        (run("echo x > {}/state/tenon/undo/x"), of_state, off),
+    ];
+    check_closed("c", &rows);
 }

@@ -150,6 +150,7 @@ impl Sandbox {
         let of_home = TOOLCHAINS.iter().map(|name| home.join(name));
         of_home.chain(named).any(|folder| path.starts_with(folder))
             && !secrets::of_home(&home).any(|secret| path.starts_with(secret))
+            && hidden_at(&self.shared.settings, &[&path]).is_none()
     }
 
     /// Returns whether commands in tier C do not list a folder of the user's home since a secret lies in it, or
@@ -303,7 +304,7 @@ fn out_of_sight(
         return None;
     }
     let is_in = |folder: &&PathBuf| named.starts_with(folder) || path.starts_with(folder);
-    if let Some(hidden) = settings.hidden.iter().find(is_in) {
+    if let Some(hidden) = hidden_at(settings, &[&named, &path]) {
         return Some(OutOfSight::Hidden(hidden.clone()));
     }
     let of_home = settings.home.iter().flat_map(|home| secrets::of_home(home));
@@ -326,6 +327,15 @@ fn out_of_sight(
         Part::Private { .. } => Some(OutOfSight::Private(step.path.clone())),
         Part::Kept { .. } | Part::File { .. } | Part::Link { .. } => None,
     }
+}
+
+/// Returns what is hidden and holds one of these paths, by the name that it was given or by where that leads.
+fn hidden_at<'a>(settings: &'a Settings, paths: &[&Path]) -> Option<&'a PathBuf> {
+    let holds = |hidden: &&PathBuf| {
+        let led = canonical_or_lexical(hidden);
+        paths.iter().any(|path| path.starts_with(hidden) || path.starts_with(&led))
+    };
+    settings.hidden.iter().find(holds)
 }
 
 /// Whether a path is that of settings of which a command would get what is no secret, and they are not there.
