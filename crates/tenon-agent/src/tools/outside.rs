@@ -2,11 +2,12 @@
 //! is about.
 //!
 //! Programs say a path or none. What was asked for is known of each command that is watched; that it was to the
-//! user's harm is not: programs try and go on. So something is said only where a complaint is.
+//! user's harm is not: programs try and go on. So something is said only where a complaint is, or where a
+//! command failed without a word.
 
 use std::path::Path;
 
-use tenon_sandbox::OutsideWrite;
+use tenon_sandbox::{Exit, OutsideWrite};
 
 use super::{
     kernel,
@@ -28,6 +29,15 @@ const MISSING: [&str; 2] = ["no such file", "not found"];
 
 /// Where Python and others keep what they can do without.
 const CACHES: [&str; 2] = ["__pycache__", "node_modules/.cache"];
+
+/// Git takes this to note what it looked at, and goes on without.
+const IN_PASSING: &str = "index.lock";
+
+/// What answers by failing: that says of nothing else that it went wrong.
+const ANSWERS: [&str; 15] = [
+    "false", "grep", "egrep", "fgrep", "rg", "test", "[", "[[", "diff", "cmp", "expr", "pgrep",
+    "which", "command", "type",
+];
 
 /// Returns the change that a line complains of which says that something is read-only: the one that it names, or
 /// the last, if it names none. `named` is what it seems to name, and whether that is sure.
@@ -69,12 +79,45 @@ pub(super) fn unnamed<'a>(said: &'a Said<'_>) -> Option<&'a OutsideWrite> {
     let printed = said.own().to_lowercase();
     let complains =
         printed.lines().any(|line| has(line, &FAILS) && has(line, &WRITES) && !has(line, &MISSING));
-    let is_meant = |write: &&OutsideWrite| {
-        let path = &write.path;
-        let is_tried = said.context.sandbox.is_in_toolchain(path) || is_cache(path);
-        !is_tried && !kernel::is_of_kernel(path)
-    };
-    said.output.outside.as_deref()?.iter().rfind(is_meant).filter(|_| complains)
+    let writes = said.output.outside.as_deref()?;
+    writes.iter().rfind(|write| is_meant(said, write)).filter(|_| complains)
+}
+
+/// Returns the change that a command may mean which failed without a word, and whether it is sure: then the line
+/// names it. Not of one that ends with what answers by failing.
+pub(super) fn silently<'a>(said: &'a Said<'_>) -> Option<(&'a OutsideWrite, bool)> {
+    let has_failed = matches!(said.output.exit, Exit::Code(code) if code != 0);
+    if !has_failed || said.output.only_reads || !said.text.trim().is_empty() {
+        return None;
+    }
+    let writes = said.output.outside.as_deref()?;
+    let is_named = |write: &&OutsideWrite| names(said.script, &write.path.to_string_lossy());
+    if let Some(named) = writes.iter().rfind(is_named) {
+        return Some((named, true));
+    }
+    let is_answer = said.commands.last().and_then(|it| it.program()).is_some_and(is_answer);
+    let last = || writes.iter().rfind(|write| is_meant(said, write));
+    if is_answer { None } else { last().map(|write| (write, false)) }
+}
+
+fn is_answer(program: &str) -> bool {
+    ANSWERS.contains(&program)
+}
+
+/// Whether a script has this path, and not as the beginning of another.
+fn names(script: &str, path: &str) -> bool {
+    let goes_on =
+        |rest: &str| rest.starts_with(|sign: char| sign.is_alphanumeric() || "/_-.".contains(sign));
+    script
+        .match_indices(path)
+        .any(|(at, _)| script.get(at + path.len()..).is_some_and(|rest| !goes_on(rest)))
+}
+
+/// Whether a change is none of those that programs try and do without.
+fn is_meant(said: &Said<'_>, write: &OutsideWrite) -> bool {
+    let path = &write.path;
+    let is_tried = said.context.sandbox.is_in_toolchain(path) || is_cache(path);
+    !is_tried && !kernel::is_of_kernel(path) && !path.ends_with(IN_PASSING)
 }
 
 /// Whether the last name of what a word calls is this one.

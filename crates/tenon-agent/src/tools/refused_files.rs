@@ -373,6 +373,12 @@ pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
     Some(sentence.replacen("files: ", "files: if it was tried: ", 1))
 }
 
+/// Returns what is said of a write outside that a command which failed without a word may mean.
+pub(super) fn silent(said: &Said<'_>) -> Option<String> {
+    let (write, is_sure) = outside::silently(said)?;
+    Some(of_write(said, write, if is_sure { REFUSED } else { REFUSED_IN_PASSING }))
+}
+
 /// Returns the place of the file that a line names. Programs put it before their complaint or behind
 /// it, within quotes or not, and as it is called from the folder that they run in.
 pub(super) fn place(said: &Said<'_>, line: &str) -> Place {

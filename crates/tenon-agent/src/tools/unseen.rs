@@ -111,7 +111,8 @@ fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     sentences.extend(of_sight);
     sentences.extend(unfound::sentences(said));
     if sentences.is_empty() && !said.is_job {
-        sentences.extend(refused_files::thrown_away(said));
+        let thrown_away = refused_files::thrown_away(said);
+        sentences.extend(thrown_away.or_else(|| refused_files::silent(said)));
     }
     sentences
 }

@@ -36,11 +36,14 @@ fn check(place: &Place, tiers: &[&str], rows: &[(&str, Option<&str>)]) {
 
 const MKDIR: &str = "import os\ntry: os.mkdir('/usr/xy')\nexcept OSError as e: print('cannot prepare cache:', e.strerror)\nraise SystemExit(1)";
 const QUIET: &str = "import os\ntry: os.mkdir('/usr/xy')\nexcept OSError: print('can' + 'not write cache')\nraise SystemExit(1)";
+const FAILS: &str = "import os\ntry: os.mkdir('/usr/xy')\nexcept OSError: raise SystemExit(1)\n";
 const SHRUGS: &str = "import os\ntry: os.mkdir('/usr/xy')\nexcept OSError: pass\n";
 
 fn place() -> Place {
     let place = Place::new();
-    for (name, text) in [("mkdir.py", MKDIR), ("quiet.py", QUIET), ("shrugs.py", SHRUGS)] {
+    for (name, text) in
+        [("mkdir.py", MKDIR), ("quiet.py", QUIET), ("fails.py", FAILS), ("shrugs.py", SHRUGS)]
+    {
         place.write(&format!("work/{name}"), text);
     }
     place
@@ -98,12 +101,31 @@ fn without_namespaces_too() {
 }
 
 #[test]
+fn a_write_outside_is_told_of_a_command_that_fails_without_a_word() {
+    let refused = "(refused: /usr/xy)";
+    let perhaps = "(refused, perhaps in passing: /usr/xy)";
+    let rows = [
+        ("curl -s -o /usr/xy file:///etc/hostname", Some(refused)),
+        ("perl -e 'open(F, \">\", \"/usr/xy\") or exit 1'", Some(refused)),
+        ("bash -c 'f=/usr/xy; echo > $f' 2>/dev/null", Some(refused)),
+        ("/usr/bin/python3 fails.py", Some(perhaps)),
+        ("/usr/bin/python3 fails.py 2>&1 | cat; exit 3", Some(perhaps)),
+    ];
+    check(&place(), &["a", "b", "c"], &rows);
+}
+
+#[test]
 fn what_was_tried_in_passing_is_not_told() {
     let place = place();
     place.write("work/ro", "Read-only file system\n");
     let rows = [
         ("/usr/bin/python3 shrugs.py", None),
         ("/usr/bin/python3 shrugs.py; false", None),
+        ("/usr/bin/python3 shrugs.py; grep -q none ro", None),
+        ("/usr/bin/python3 shrugs.py; diff -q ro shrugs.py > none", None),
+        ("/usr/bin/python3 fails.py || true", None),
+        ("/usr/bin/python3 fails.py; echo done; false", None),
+        ("perl -e 'open(F, \">\", \"/usr/index\" . \".lock\"); exit 1'", None),
         ("/usr/bin/python3 shrugs.py; cat ro", None),
         ("/usr/bin/python3 shrugs.py; ls none", None),
         ("mkdir -p /usr; mkdir /usr", None),
@@ -151,7 +173,8 @@ fn check_closed(tier: &str, rows: &[(Value, &str, Option<&str>)]) {
     let place = Place::new();
     let folder = place.path("keys").display().to_string();
     place.write("keys/credentials.toml", "token = 'a'\n");
-    place.config(&format!("read_dir = ['{folder}']\n"));
+    // The folder's name may look random.
+    place.config(&format!("read_dir = ['{folder}']\nmask_secrets = false\n"));
     let call = |arguments: &Value| {
         let name = if arguments["command"].is_string() { "bash" } else { "write_file" };
         let arguments = arguments.to_string().replace("{}", &folder);
