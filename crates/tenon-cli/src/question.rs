@@ -307,6 +307,9 @@ fn arguments(question: &Question, language: Language) -> Vec<String> {
 pub(crate) fn what(question: &Question, language: Language) -> String {
     let text = match question.decision.leaves {
         Some(Leaves::Host) => Text::AskReach,
+        Some(Leaves::Path { within: true, is_folder: true, .. }) => Text::AskSecretSearch,
+        Some(Leaves::Path { within: true, access: Access::Read, .. }) => Text::AskSecretRead,
+        Some(Leaves::Path { within: true, access: Access::Write, .. }) => Text::AskSecretWrite,
         Some(Leaves::Path { is_folder: true, .. }) => Text::AskOutsideSearch,
         Some(Leaves::Path { access: Access::Read, .. }) => Text::AskOutsideRead,
         Some(Leaves::Path { access: Access::Write, .. }) => Text::AskOutsideWrite,

@@ -22,7 +22,7 @@ use tenon_agent::{
     Verdict, core_tools,
 };
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
-use tenon_sandbox::{FileError, Journal, Workspace};
+use tenon_sandbox::{FileError, Journal, Workspace, secrets_of_home, secrets_of_root};
 
 pub(crate) use answer::answer;
 pub(crate) use other_model::{
@@ -304,7 +304,12 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     let own: [&Path; 4] = [&folders.config, &file, &folders.state, &folders.cache];
     let workspace =
         own.iter().fold(workspace, |workspace, folder| workspace.with_own_folder(folder));
-    Ok(workspace.with_protected(&config.own_files()))
+    let secrets: Vec<_> = secrets_of_home(&folders.home)
+        .chain(secrets_of_root())
+        .chain([folders.config.clone()])
+        .collect();
+    let workspace = workspace.with_protected(&config.own_files()).with_secrets(&secrets);
+    Ok(workspace.with_closed_folders(std::slice::from_ref(&folders.state)))
 }
 
 fn no_folder(error: FileError) -> CliError {

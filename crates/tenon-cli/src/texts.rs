@@ -170,6 +170,9 @@ texts! {
     AskOutsideRead: "The model wants to read this file outside the workspace:", "模型想要读取工作区之外的文件：";
     AskOutsideSearch: "The model wants to search this folder outside the workspace, with all in it:", "模型想要搜索工作区之外的文件夹及其全部内容：";
     AskOutsideWrite: "The model wants to write this file outside the workspace:", "模型想要写入工作区之外的文件：";
+    AskSecretRead: "The model wants to read this file, where programs keep secrets:", "模型想要读取此文件，程序在此处存放机密：";
+    AskSecretSearch: "The model wants to search this folder, where programs keep secrets, with all in it:", "模型想要搜索此文件夹及其全部内容，程序在此处存放机密：";
+    AskSecretWrite: "The model wants to write this file, where programs keep secrets:", "模型想要写入此文件，程序在此处存放机密：";
     AskProtected: "The model wants to write this file, from which other programs take commands:", "模型想要写入此文件，其他程序会从中读取命令：";
     AskReach: "A command wanted to reach this host:", "一个命令想要访问此主机：";
     AskReachPrompt: "Let the next command reach it? [y = yes, n = no, n WORDS = no, and tell the model] ", "允许下一个命令访问它吗？[y = 是，n = 否，n 文字 = 否，并告诉模型] ";

@@ -29,7 +29,7 @@ pub enum Action {
         /// the resolved folder, never on this text.
         protected: bool,
     },
-    /// It reads or writes outside of the workspace.
+    /// It reads or writes outside of the workspace, or in it what is not opened with it.
     Outside(OutsidePlace),
     /// It runs a bash command line.
     Run {
@@ -57,6 +57,7 @@ pub enum Action {
 ///     access: Access::Read,
 ///     is_folder: false,
 ///     protected: false,
+///     within: false,
 ///     closed: None,
 /// };
 /// let verdict = |rule: &str| {
@@ -79,6 +80,8 @@ pub struct OutsidePlace {
     pub is_folder: bool,
     /// Other programs take commands from it.
     pub protected: bool,
+    /// It lies in the workspace, where programs keep secrets, or what is tenon's own.
+    pub within: bool,
     /// Why nobody may open it, as the end of a sentence.
     pub closed: Option<String>,
 }

@@ -23,12 +23,14 @@ const KEPT_BYTES_MAX: usize = 500;
 pub enum Leaves {
     /// A connection to a host.
     Host,
-    /// A file tool that opens a path outside of the workspace.
+    /// A file tool that opens a path outside of the workspace, or in it what is not opened with it.
     Path {
         /// What is done there.
         access: Access,
         /// Everything in a folder is looked at.
         is_folder: bool,
+        /// It lies in the workspace, where programs keep secrets.
+        within: bool,
     },
     /// A write to a file that other programs take commands from.
     ProtectedFile,

@@ -1,5 +1,5 @@
-//! The decision on a path outside of the workspace: asked about by its name, unless a rule that is
-//! a grant names it. A rule for a tool lifts nothing here.
+//! The decision on a path outside of the workspace, or in it where programs keep secrets: asked about by
+//! its name, unless a rule that is a grant names it. A rule for a tool lifts nothing here.
 
 use tenon_sandbox::Access;
 
@@ -15,7 +15,7 @@ pub(super) fn decide(
     mode: Mode,
     places: &Places,
 ) -> Decision {
-    let OutsidePlace { written, path, access, is_folder, protected, closed } = place;
+    let OutsidePlace { written, path, access, is_folder, protected, within, closed } = place;
     let deny = |why: &str| {
         let reason =
             format!("nobody is asked about that place, and no flag or rule allows it: {why}");
@@ -38,7 +38,7 @@ pub(super) fn decide(
         let freer = decide(tool, place, rules, Mode::Auto, places);
         return Decision::in_read_only_mode("nothing is changed in read-only mode", freer);
     }
-    let leaves = Some(Leaves::Path { access: *access, is_folder: *is_folder });
+    let leaves = Some(Leaves::Path { access: *access, is_folder: *is_folder, within: *within });
     if let Some(rule) = rules.with(Verdict::Ask).find(touches) {
         return Decision { leaves, ..by_rule(rule) };
     }
@@ -48,7 +48,10 @@ pub(super) fn decide(
     if let Some(rule) = rules.with(Verdict::Allow).find(grants) {
         return Decision { leaves, ..by_rule(rule) };
     }
-    let mut reason = format!("`{path}` lies outside the workspace");
+    let (name, mut reason) = match within {
+        true => ("built-in: place of secrets", format!("`{path}` is where programs keep secrets")),
+        false => ("built-in: path outside", format!("`{path}` lies outside the workspace")),
+    };
     if *protected {
         reason.push_str(", and writing it can make other programs run code later");
     }
@@ -61,6 +64,6 @@ pub(super) fn decide(
     }
     let always = rule.as_ref().and_then(Kept::rule);
     let lifted_by: Vec<Rule> = rule.into_iter().collect();
-    let decision = Decision::new(Verdict::Ask, "built-in: path outside", reason);
+    let decision = Decision::new(Verdict::Ask, name, reason);
     Decision { always, leaves, ..decision.with_flag(&lifted_by) }
 }

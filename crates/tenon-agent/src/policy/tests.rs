@@ -221,9 +221,16 @@ fn a_place_outside_is_allowed_by_the_rule_that_its_refusal_names() {
                 let outside = |path: &str| {
                     let path = path.to_owned();
                     let (written, closed) = (path.clone(), None);
-                    let place =
-                        OutsidePlace { written, path, access, is_folder, protected: false, closed };
-                    Action::Outside(place)
+                    let (protected, within) = (false, false);
+                    Action::Outside(OutsidePlace {
+                        written,
+                        path,
+                        access,
+                        is_folder,
+                        protected,
+                        within,
+                        closed,
+                    })
                 };
                 let decide = |path: &str, rules: &Rules| {
                     decide(tool, &outside(path), rules, Mode::Auto, &places())
@@ -245,6 +252,7 @@ fn a_place_outside_is_allowed_by_the_rule_that_its_refusal_names() {
             access,
             is_folder,
             protected,
+            within: false,
             closed: None,
         };
         let action = Action::Outside(place);
@@ -463,6 +471,7 @@ fn what_is_asked_about_by_name_is_lifted_by_that_name_alone() {
         access,
         is_folder: false,
         protected: false,
+        within: false,
         closed: None,
     };
     let outside = |path: &str, access| Action::Outside(place(path, access));

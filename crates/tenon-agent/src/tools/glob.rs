@@ -90,6 +90,7 @@ struct Found {
     newest: BinaryHeap<Reverse<(SystemTime, Reverse<PathBuf>)>>,
     count: usize,
     is_cut: bool,
+    closed: Option<String>,
 }
 
 fn find(
@@ -132,7 +133,7 @@ fn find(
             found.add(entry.modified, entry.path);
         }
     }
-    found.is_cut = walk.is_cut();
+    (found.is_cut, found.closed) = (walk.is_cut(), path_pattern::closed_note(&walk));
     Ok(found)
 }
 
@@ -162,6 +163,7 @@ impl Found {
         if self.is_cut {
             lines.push("... (too many files: not all were looked at; name a folder)".into());
         }
+        lines.extend(self.closed);
         lines.join("\n")
     }
 }

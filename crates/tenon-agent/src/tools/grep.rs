@@ -139,6 +139,7 @@ fn grep(args: &GrepArgs, context: &ToolContext) -> Result<ToolOutput, String> {
     if cancel.is_cancelled() {
         return Err("cancelled".into());
     }
+    answer.closed = path_pattern::closed_note(&walk);
     Ok(ToolOutput::text(answer.text(walk.is_cut())))
 }
 
@@ -212,6 +213,7 @@ struct Answer {
     held: usize,
     has_more: bool,
     failures: Vec<String>,
+    closed: Option<String>,
 }
 
 impl Answer {
@@ -258,6 +260,7 @@ impl Answer {
         if is_cut {
             self.lines.push("... (too many files: not all were searched; name a folder)".into());
         }
+        self.lines.extend(self.closed);
         self.lines.join("\n")
     }
 }

@@ -3,11 +3,14 @@
 use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
-use tenon_sandbox::Workspace;
+use tenon_sandbox::{Walk, Workspace};
 
 /// The kernel's longest path, in bytes. From some hundred thousand stars on the library gives up by a
 /// panic.
 const PATTERN_BYTES_MAX: usize = 4096;
+
+/// Places named in a note; the rest is counted.
+const NAMED_MAX: usize = 5;
 
 /// Returns what matches `pattern`; `*` stays within a folder, `**` does not.
 ///
@@ -86,6 +89,21 @@ pub(super) fn lost(pattern: &str) -> String {
 pub(super) fn shown_start(path: &str, workspace: &Workspace) -> Result<PathBuf, String> {
     let location = workspace.locate(path).map_err(|error| error.to_string())?;
     Ok(if location.root == 0 { location.beneath } else { location.absolute })
+}
+
+/// Says what a search came across and left out because it is closed; `None` where that is nothing.
+pub(super) fn closed_note(walk: &Walk) -> Option<String> {
+    let left_out = walk.left_out();
+    let named: Vec<_> =
+        left_out.iter().take(NAMED_MAX).map(|path| path.to_string_lossy()).collect();
+    let more = match left_out.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = named.join(", ");
+    (!left_out.is_empty()).then(|| {
+        format!("... (left out, as places of secrets or tenon's own: {named}{more}; read_file asks the user for a file)")
+    })
 }
 
 /// Splits the folders without wildcards off the front of `pattern`: a walk can begin there.

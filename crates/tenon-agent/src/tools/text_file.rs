@@ -128,7 +128,7 @@ pub(super) fn search_action(path: &str, workspace: &Workspace) -> Action {
 
 /// A search in a place that no path names, which nobody can be asked about.
 pub(super) fn unnamed_action(written: &str) -> Action {
-    closed(written, Access::Read, "it has no name that could be asked about")
+    closed(written, (Access::Read, false), "it has no name that could be asked about")
 }
 
 fn reads(path: &str, workspace: &Workspace) -> Action {
@@ -180,10 +180,14 @@ fn outside(path: &str, aim: Aim, workspace: &Workspace) -> Option<Action> {
         Ok(place) => place?,
         // What cannot be followed is refused here, so that the refusal is on record; what is wrong
         // with a path inside is for the tool to say.
-        Err(error) if matches!(workspace.locate(path), Err(FileError::Escapes { .. })) => {
-            return Some(closed(path, access, &why_not_followed(&error)));
+        Err(error) => {
+            let within = match workspace.locate(path) {
+                Err(FileError::Escapes { .. }) => false,
+                Err(FileError::Closed { .. }) => true,
+                _ => return None,
+            };
+            return Some(closed(path, (access, within), &why_not_followed(&error)));
         }
-        Err(_) => return None,
     };
     let is_folder = place.kind() == Some(EntryKind::Directory);
     // A yes to a folder opens all in it, which only a search is about.
@@ -194,6 +198,7 @@ fn outside(path: &str, aim: Aim, workspace: &Workspace) -> Option<Action> {
         access,
         is_folder,
         protected: access == Access::Write && place.is_protected(),
+        within: place.is_within(),
         closed: place.closed().or(wrong).map(str::to_owned),
     }))
 }
@@ -212,13 +217,14 @@ fn why_not_followed(error: &FileError) -> String {
     }
 }
 
-fn closed(written: &str, access: Access, why: &str) -> Action {
+fn closed(written: &str, (access, within): (Access, bool), why: &str) -> Action {
     Action::Outside(OutsidePlace {
         written: written.to_owned(),
         path: written.to_owned(),
         access,
         is_folder: false,
         protected: false,
+        within,
         closed: Some(why.to_owned()),
     })
 }

@@ -239,6 +239,7 @@ fn explained(decision: &Decision, config: &Config) -> String {
     ];
     let leaves = match decision.leaves {
         Some(Leaves::Command) => Some(Text::WouldLeave),
+        Some(Leaves::Path { within: true, .. }) => None,
         Some(Leaves::Path { access: Access::Read, .. }) => Some(Text::WouldReadOutside),
         Some(Leaves::Path { access: Access::Write, .. }) => Some(Text::WouldWriteOutside),
         Some(Leaves::ProtectedFile) => Some(Text::WouldWriteProtected),

@@ -49,6 +49,7 @@ pub(super) fn journal(
     for folder in journal.folders() {
         workspace = workspace.with_own_folder(&folder);
     }
+    let workspace = workspace.with_closed_folders(&journal.folders());
     if journal.coverage() == Coverage::ByComparison && !config.settings.undo_by_comparison {
         say_notices(&[Text::ComparedHere.into()], config.look().language);
     }

@@ -21,9 +21,11 @@ texts! {
     "{reason}, and writing it can make other programs run code later", "{reason}，而且写入它可能使其他程序以后运行代码";
     "`{path}` lies outside the workspace", "`{path}` 在工作区之外";
     "nobody is asked about that place, and no flag or rule allows it: {reason}", "此处不会询问任何人，也没有选项或规则可以允许：{reason}";
+    "`{path}` is where programs keep secrets", "`{path}` 是程序存放机密之处";
     "its name does not show as it is", "它的名称无法如实显示";
     "it is the kernel's", "它属于内核";
     "tenon's own settings and sessions lie there", "tenon 自己的设置和会话在那里";
+    "tenon's own sessions and records lie there", "tenon 自己的会话和记录在那里";
     "the workspace lies in it; name a folder beside the workspace", "工作区就在其中；请指明工作区旁边的文件夹";
     "it leads back into the workspace; name it `{path}`", "它又通回工作区；请直接写 `{path}`";
     "the user's own permissions close a folder on its way", "用户自己的权限不允许进入途中的某个文件夹";
@@ -214,6 +216,8 @@ texts! {
     "File too large: {path} has {bytes} bytes, the limit is {bytes_max}", "文件太大：{path} 有 {bytes} 字节，上限是 {bytes_max}";
     "File changed on disk: {path}", "文件在磁盘上已有改动：{path}";
     "Protected file: {path} can make other programs run commands", "受保护的文件：{path} 可能使其他程序运行命令";
+    "Closed: {path} is where programs keep secrets", "不开放：{path} 是程序存放机密之处";
+    "Closed: {path} is tenon's own", "不开放：{path} 属于 tenon 自己";
     "Symbolic link leads to nothing: {path}", "符号链接没有指向任何内容：{path}";
     "Read-only: {path}", "只读：{path}";
     "{path} is another folder now than when this session began, and nothing was done: put the first one back, or start tenon anew to work in this one", "{path} 已不是此会话开始时的那个文件夹，因此没有执行任何操作：请把原来的文件夹放回去，或重新启动 tenon 以在现在的文件夹中工作";

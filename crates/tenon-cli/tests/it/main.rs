@@ -23,6 +23,7 @@ mod export;
 mod files_of_others;
 mod full_disk;
 mod grants;
+mod home_secrets;
 mod images;
 mod imports;
 mod interactive;

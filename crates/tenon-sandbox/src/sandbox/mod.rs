@@ -45,7 +45,7 @@ use self::plan::{plan, repositories, walls_inside};
 pub use self::programs::ProgramOutOfSight;
 use self::scratch::Scratch;
 use self::secrets::OfSystem;
-pub use self::secrets::of_home as secrets_of_home;
+pub use self::secrets::{of_home as secrets_of_home, of_root_here as secrets_of_root};
 pub use self::settings::Settings;
 use self::state::{Planned, State, Tree};
 use self::unkept::PrivateFolders;

@@ -16,7 +16,7 @@ use crate::linux::layout::{Part, Step};
 use crate::workspace::{canonical, canonical_or_lexical};
 
 /// What HOME holds of secrets: hidden where a root or a readable folder shows it all the same.
-const HOME_SECRETS: [&str; 22] = [
+const HOME_SECRETS: [&str; 39] = [
     ".ssh",
     ".gnupg",
     ".aws",
@@ -38,7 +38,25 @@ const HOME_SECRETS: [&str; 22] = [
     ".dotnet/corefx",
     ".password-store",
     ".mozilla",
+    ".thunderbird",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/hub",
+    ".config/glab-cli",
+    ".config/rclone",
+    ".config/pypoetry/auth.toml",
+    ".cache/huggingface/token",
+    ".terraform.d/credentials.tfrc.json",
+    ".vault-token",
+    ".pgpass",
+    ".my.cnf",
+    // What was typed has passwords in it.
     ".bash_history",
+    ".zsh_history",
+    ".local/share/fish/fish_history",
+    ".python_history",
+    ".psql_history",
+    ".mysql_history",
 ];
 
 /// What only root may read, and a command run by root could: besides what [`closed_in`] finds.
@@ -128,6 +146,16 @@ impl Secrets {
 /// ```
 pub fn of_home(home: &Path) -> impl Iterator<Item = PathBuf> {
     HOME_SECRETS.iter().map(|name| home.join(name))
+}
+
+/// Returns what only root may read and a process of root could, by name; nothing to others.
+///
+/// ```
+/// let found = tenon_sandbox::secrets_of_root().any(|path| path == *"/etc/shadow");
+/// assert_eq!(found, rustix::process::geteuid().is_root());
+/// ```
+pub fn of_root_here() -> impl Iterator<Item = PathBuf> {
+    of_root().filter(|_| rustix::process::geteuid().is_root())
 }
 
 /// Returns what only root may read, by name.

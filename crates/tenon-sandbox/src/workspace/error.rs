@@ -80,6 +80,14 @@ pub enum FileError {
         /// The path as it was asked for.
         path: String,
     },
+    /// It lies in the workspace and is not opened with it: a place of secrets, or tenon's own.
+    #[error("Closed: {path} {why}")]
+    Closed {
+        /// The path as it was asked for.
+        path: String,
+        /// What it is.
+        why: &'static str,
+    },
     /// A symbolic link to nothing; a write would create a file somewhere else.
     #[error("Symbolic link leads to nothing: {path}")]
     DanglingLink {

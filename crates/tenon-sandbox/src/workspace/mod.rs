@@ -6,6 +6,7 @@
 //!
 //! Calls block; an async caller runs them where blocking is allowed.
 
+mod closed;
 mod error;
 mod grant;
 mod hash;
@@ -46,6 +47,7 @@ pub use self::walk::{EntryKind, Walk, WalkEntry, WalkOptions};
 pub(crate) use self::write::is_temporary;
 pub use self::write::{Expected, ProtectedNames, WriteOptions, Written};
 
+use self::closed::Closed;
 use self::grant::GrantedFile;
 use self::in_place::OpenRoot;
 use self::seen::SeenTable;
@@ -71,6 +73,8 @@ struct Shared {
     own_folders: Vec<PathBuf>,
     /// Files and folders inside a root that are protected by where they are.
     protected: Vec<PathBuf>,
+    /// What is inside a root and not opened with it.
+    closed: Vec<(PathBuf, Closed)>,
     /// Protected places that may be written all the same: somebody said yes to each by its name.
     lifted: Vec<PathBuf>,
     /// Files outside of every root that somebody said yes to.
@@ -126,6 +130,7 @@ impl Workspace {
             roots: vec![Arc::new(Root::open(root)?)],
             own_folders: Vec::new(),
             protected: Vec::new(),
+            closed: Vec::new(),
             lifted: Vec::new(),
             files: Vec::new(),
             seen: Arc::default(),

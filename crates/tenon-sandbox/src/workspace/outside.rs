@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use rustix::fs::{PROC_SUPER_MAGIC, Stat};
 
+use super::closed::Closed;
 use super::resolve::{KERNEL_FOLDERS, Resolved};
 use super::{EntryKind, FileError, Workspace};
 
@@ -46,6 +47,7 @@ pub(super) struct Place {
     kind: Option<EntryKind>,
     protected: bool,
     closed: Option<&'static str>,
+    within: bool,
 }
 
 /// What stays the same of a file whatever its name: device and number.
@@ -59,22 +61,24 @@ impl Identity {
 }
 
 impl Workspace {
-    /// Returns where `path` leads if that is outside of every root; nothing being there is not an
-    /// error. `None` if it is inside.
+    /// Returns where `path` leads if that is outside of every root, or in one and closed; nothing being
+    /// there is not an error. `None` if it is inside.
     ///
     /// # Errors
     /// [`FileError`] when it cannot be followed to its end.
     pub fn outside(&self, path: &str) -> Result<Option<Outside>, FileError> {
         match self.resolve(path) {
             Ok(_) => return Ok(None),
-            Err(FileError::Escapes { .. }) => {}
+            Err(FileError::Escapes { .. } | FileError::Closed { .. }) => {}
             Err(error) => return Err(error),
         }
         let everything = Self::open(Path::new("/"))?;
         let found = everything.resolve_os(self.root().join(path).as_os_str(), path)?;
         let absolute = Path::new("/").join(&found.beneath);
+        let around = self.root_around(&absolute);
+        let within = around.and_then(|(root, beneath)| self.closed_within(root, beneath));
         // By a link of the kernel's: the workspace's own rules hold there, under its own name.
-        if self.shared.roots.iter().any(|root| absolute.starts_with(&root.path)) {
+        if within.is_none() && around.is_some() {
             let (path, place) = (path.to_owned(), absolute.to_string_lossy().into_owned());
             return Err(FileError::LeadsBack { path, place });
         }
@@ -83,9 +87,24 @@ impl Workspace {
             return Err(FileError::DanglingLink { path: path.to_owned() });
         }
         let kind = found.kind();
-        let closed = self.closed(&absolute, kind).or_else(|| kernel_file(&found));
-        let protected = everything.is_protected(&found);
-        Ok(Some(Outside { place: Arc::new(Place::new(path, absolute, found, protected, closed)?) }))
+        let closed = match within {
+            Some(Closed::Own) => Some("tenon's own sessions and records lie there"),
+            Some(Closed::Secrets) => unnamed(&absolute, kind),
+            None => self.closed(&absolute, kind),
+        };
+        let closed = closed.or_else(|| kernel_file(&found));
+        let protected = everything.is_protected(&found) || self.is_protected_at(&absolute);
+        let mut place = Place::new(path, absolute, found, protected, closed)?;
+        place.within = within.is_some();
+        Ok(Some(Outside { place: Arc::new(place) }))
+    }
+
+    /// Returns the innermost root that holds a place, and its path beneath that.
+    fn root_around<'a>(&self, absolute: &'a Path) -> Option<(usize, &'a Path)> {
+        let roots = self.shared.roots.iter().enumerate();
+        let around = roots
+            .filter_map(|(index, root)| Some((index, absolute.strip_prefix(&root.path).ok()?)));
+        around.min_by_key(|(_, beneath)| beneath.as_os_str().len())
     }
 
     /// Says why nobody is asked about a place.
@@ -103,12 +122,17 @@ impl Workspace {
         if is_folder && self.shared.roots.iter().any(|root| root.path.starts_with(absolute)) {
             return Some("the workspace lies in it; name a folder beside the workspace");
         }
-        if kind == Some(EntryKind::Other) {
-            return Some("it is no regular file");
-        }
-        // Nobody could see what the name is.
-        absolute.to_str().is_none().then_some("its name is not UTF-8")
+        unnamed(absolute, kind)
     }
+}
+
+/// Says why nobody can be asked about what is there, whatever place it is.
+fn unnamed(absolute: &Path, kind: Option<EntryKind>) -> Option<&'static str> {
+    if kind == Some(EntryKind::Other) {
+        return Some("it is no regular file");
+    }
+    // Nobody could see what the name is.
+    absolute.to_str().is_none().then_some("its name is not UTF-8")
 }
 
 impl Outside {
@@ -134,6 +158,12 @@ impl Outside {
     #[must_use]
     pub fn is_protected(&self) -> bool {
         self.place.protected
+    }
+
+    /// Returns whether it lies in a root, and is not opened with it: a place of secrets, or tenon's own.
+    #[must_use]
+    pub fn is_within(&self) -> bool {
+        self.place.within
     }
 
     /// Returns why it is closed whatever anybody says, as the end of a sentence; `None` for most.
@@ -178,6 +208,7 @@ impl Place {
             kind,
             protected,
             closed,
+            within: false,
         })
     }
 }

@@ -84,11 +84,15 @@ impl Workspace {
     }
 
     fn is_protected_by_place(&self, found: &Resolved) -> bool {
-        let absolute = self.absolute(found.root, &found.beneath);
-        self.shared.own_folders.iter().any(|own| absolute.starts_with(own))
-            || self.shared.protected.iter().any(|own| absolute.starts_with(own))
+        self.is_protected_at(&self.absolute(found.root, &found.beneath))
             || self.is_in_bare_repository(found)
             || self.is_included(found)
+    }
+
+    /// Whether a place is tenon's own, or what the user's programs start with.
+    pub(super) fn is_protected_at(&self, absolute: &Path) -> bool {
+        let mut own = self.shared.own_folders.iter().chain(&self.shared.protected);
+        own.any(|own| absolute.starts_with(own))
     }
 
     /// A repository's own directory need not be called `.git`: bare ones, and those that a `.git`

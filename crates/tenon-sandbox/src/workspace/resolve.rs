@@ -114,11 +114,13 @@ impl Workspace {
             return granted.resolved(shown);
         }
         let near = self.resolver(shown, false).resolve(path);
-        if !matches!(near, Err(FileError::Escapes { .. })) {
-            return near;
-        }
-        // By links outside of the roots it may lead back.
-        self.resolver(shown, true).resolve(path).or(near)
+        let found = match near {
+            // By links outside of the roots it may lead back.
+            Err(FileError::Escapes { .. }) => self.resolver(shown, true).resolve(path).or(near),
+            near => near,
+        }?;
+        self.check_open(&found, shown)?;
+        Ok(found)
     }
 
     fn resolver<'a>(&'a self, path: &'a str, far: bool) -> Resolver<'a> {

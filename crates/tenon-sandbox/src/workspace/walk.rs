@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::closed::lies_in;
 use super::read::{changed, modified};
 use super::rules::{Rules, is_ignored};
 use super::{FileError, Workspace};
@@ -94,6 +95,10 @@ pub struct Walk {
     prefix: PathBuf,
     first: Option<Result<WalkEntry, FileError>>,
     wanted: Option<Wanted>,
+    /// What is not opened with its root, as paths beneath that.
+    closed: Vec<PathBuf>,
+    /// What of that the walk came across, as it is shown.
+    left_out: Vec<PathBuf>,
     entries: usize,
     is_cut: bool,
 }
@@ -140,6 +145,8 @@ impl Workspace {
             prefix,
             first: None,
             wanted: None,
+            closed: self.closed_beneath(found.root),
+            left_out: Vec::new(),
             entries: 0,
             is_cut: false,
         };
@@ -176,6 +183,13 @@ impl Walk {
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.is_cut
+    }
+
+    /// Returns what the walk came across so far and left out because it is closed: places of secrets, and
+    /// tenon's own.
+    #[must_use]
+    pub fn left_out(&self) -> &[PathBuf] {
+        &self.left_out
     }
 
     /// Leaves out every entry whose shown path `wanted` refuses; folders are walked into all the
@@ -246,6 +260,11 @@ impl Walk {
             return None;
         }
         let path = self.prefix.join(OsStr::from_bytes(&self.beneath));
+        let beneath = Path::new(OsStr::from_bytes(&self.beneath));
+        if kind != FileType::Symlink && self.closed.iter().any(|closed| lies_in(beneath, closed)) {
+            self.left_out.push(path);
+            return None;
+        }
         let is_wanted = self.wanted.as_ref().is_none_or(|wanted| wanted.0(&path));
         // Gone meanwhile: as if it had never been there.
         let stat = if is_wanted { stat() } else { None };

@@ -67,6 +67,8 @@ fn what_libraries_say_of_rules_hosts_and_files_has_a_row() {
         FileError::TooLarge { path: path(), bytes: 2, bytes_max: 1 },
         FileError::Changed { path: path() },
         FileError::Protected { path: path() },
+        FileError::Closed { path: path(), why: "is where programs keep secrets" },
+        FileError::Closed { path: path(), why: "is tenon's own" },
         FileError::DanglingLink { path: path() },
         FileError::ReadOnly { path: path() },
         RootMoved::Replaced(path().into()).into(),

@@ -1,0 +1,167 @@
+//! A workspace that is the home folder, or holds it: where programs keep secrets is asked about by its name for
+//! file tools, and what is tenon's own is closed.
+
+use std::{os::unix::fs::symlink, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::program::{Place, Run};
+
+/// What nobody may see unasked, in files of which no value is known to be masked.
+const SECRET: &str = "hush, says Ada";
+
+fn place() -> Place {
+    let place = Place::new();
+    for file in [".ssh/notes", ".aws/sso/cache", ".config/tenon/note", ".local/state/tenon/own"] {
+        place.write(&format!("home/{file}"), &format!("{SECRET}\n"));
+    }
+    place.write("home/src/a", "of the work\n");
+    for (target, link) in [(".ssh/notes", "key"), (".ssh", "way"), ("../.ssh/notes", "src/up")] {
+        symlink(target, place.path(&format!("home/{link}"))).unwrap();
+    }
+    place
+}
+
+/// Returns the results of these calls, each of which is a turn, in `folder`.
+fn results(
+    place: &Place,
+    folder: &Path,
+    arguments: &[&str],
+    calls: &[(&str, Value)],
+) -> Vec<String> {
+    let call = |(name, arguments): &(&str, Value)| json!({"calls": [{"name": name, "arguments": arguments}]});
+    let turns: Value = calls.iter().map(call).chain([json!({"text": "Done."})]).collect();
+    let model = place.script(turns);
+    let output = ["-p", "--output-format", "stream-json", "--model", &model, "go"];
+    let mut tenon = place.tenon(&[&output, arguments].concat());
+    let run = Run::of(tenon.current_dir(folder).output().unwrap()).ends_with(0);
+    let events = run.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let results = events.filter(|event| event["type"] == "tool_result");
+    results.map(|event| event["content"].as_str().unwrap().to_owned()).collect()
+}
+
+fn read(path: &str) -> (&'static str, Value) {
+    ("read_file", json!({ "path": path }))
+}
+
+#[test]
+fn places_of_secrets_and_what_is_tenons_own_are_closed_to_file_tools_by_every_way() {
+    let place = place();
+    let home = place.path("home");
+    let absolute = home.join(".ssh/notes").display().to_string();
+    let own = home.join(".local/state/tenon/own").display().to_string();
+    let paths = [
+        ".ssh/notes",
+        "./.ssh/../.ssh/notes",
+        "src/../.ssh/notes",
+        ".ssh//./notes",
+        "key",
+        "way/notes",
+        "src/up",
+        "../home/.ssh/notes",
+        &absolute,
+        ".aws/sso/cache",
+        ".config/tenon/note",
+        ".local/state/tenon/own",
+        &own,
+    ];
+    for folder in [home.clone(), place.path("")] {
+        let from = |path: &str| match path.starts_with('/') {
+            true => path.to_owned(),
+            false => home.join(path).strip_prefix(&folder).unwrap().display().to_string(),
+        };
+        let calls: Vec<_> = paths.iter().map(|path| read(&from(path))).collect();
+        for (path, result) in paths.iter().zip(results(&place, &folder, &[], &calls)) {
+            assert!(result.contains("Error: Closed: "), "{path}: {result}");
+            assert!(!result.contains(SECRET), "{path}: {result}");
+        }
+        let searched: Vec<_> = [".ssh", "way", ".aws/sso", ".local/state/tenon", ".config/tenon"]
+            .iter()
+            .flat_map(|path| {
+                let path = from(path);
+                [
+                    ("grep", json!({"pattern": "hush", "path": path})),
+                    ("glob", json!({"pattern": "**/*", "path": path})),
+                ]
+            })
+            .collect();
+        for (call, result) in searched.iter().zip(results(&place, &folder, &[], &searched)) {
+            assert!(result.contains("Error: Closed: "), "{call:?}: {result}");
+        }
+        let all = [
+            ("grep", json!({"pattern": "hush|of the"})),
+            ("glob", json!({"pattern": "**/*"})),
+            ("glob", json!({"pattern": from(".s*/*")})),
+        ];
+        for (call, result) in all.iter().zip(results(&place, &folder, &[], &all)) {
+            for name in ["ssh/notes", "sso", "tenon/", SECRET] {
+                assert!(!result.contains(name), "{call:?}: {result}");
+            }
+            assert!(result.contains("left out") && result.contains(".ssh"), "{call:?}: {result}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_written_where_programs_keep_secrets_and_a_rule_or_a_folder_lets_it_through() {
+    let place = place();
+    let home = place.path("home");
+    let write = |path: &str| ("write_file", json!({"path": path, "content": "new\n"}));
+    let edit = ("edit_file", json!({"path": "key", "old_text": "hush", "new_text": "loud"}));
+    let calls =
+        [edit.clone(), write(".ssh/new"), write("way/new"), write(".local/state/tenon/new")];
+    for result in results(&place, &home, &[], &calls) {
+        assert!(result.contains("Error: Closed: "), "{result}");
+    }
+    assert_eq!(std::fs::read_to_string(home.join(".ssh/notes")).unwrap(), format!("{SECRET}\n"));
+    assert!(!home.join(".ssh/new").exists());
+
+    let file = home.join(".ssh/notes").display().to_string();
+    let refused = results(&place, &home, &[], &[read("key")]).remove(0);
+    let flag = format!("--allow 'read({file})'");
+    assert!(refused.contains(&format!("`{file}` is where programs keep secrets")), "{refused}");
+    assert!(refused.contains(&flag), "{refused}");
+    let allow = format!("read({file})");
+    let allowed = ["--allow", &allow];
+    let found = results(
+        &place,
+        &home,
+        &allowed,
+        &[read("key"), read(".ssh/notes"), read(".aws/sso/cache")],
+    );
+    assert!(found[0].contains(SECRET) && found[1].contains(SECRET), "{found:?}");
+    assert!(!found[2].contains(SECRET), "{found:?}");
+
+    let rule = format!("write({}/.ssh/**)", home.display());
+    let found = results(&place, &home, &["--allow", &rule], &[write(".ssh/new"), edit]);
+    assert!(found[0].starts_with("Wrote 4 bytes"), "{found:?}");
+    assert!(home.join(".ssh/new").exists(), "{found:?}");
+    let mut undo = place.tenon(&["undo", "2"]);
+    Run::of(undo.current_dir(&home).output().unwrap()).ends_with(0);
+    assert!(!home.join(".ssh/new").exists());
+    assert_eq!(std::fs::read_to_string(home.join(".ssh/notes")).unwrap(), format!("{SECRET}\n"));
+
+    let folder = home.join(".ssh").display().to_string();
+    let grep = ("grep", json!({"pattern": "hush", "path": ".ssh"}));
+    let found = results(&place, &home, &["--add-dir", &folder], &[read(".ssh/notes"), grep]);
+    assert!(found.iter().all(|result| result.contains(SECRET)), "{found:?}");
+    let own = home.join(".local/state/tenon/own").display().to_string();
+    let rule = format!("read({own})");
+    let found = results(&place, &home, &["--allow", &rule], &[read(&own)]);
+    assert!(found[0].contains("tenon's own sessions and records lie there"), "{found:?}");
+}
+
+#[test]
+fn long_results_are_read_in_a_home_as_everywhere() {
+    let place = place();
+    let home = place.path("home");
+    let calls = [("bash", json!({"command": "seq 20000"}))];
+    let result = results(&place, &home, &["--allow", "bash", "--sandbox", "off"], &calls).remove(0);
+    let name = result.split_whitespace().find(|word| word.contains("/results/")).expect(&result);
+    let file = name.trim_matches(|sign: char| !sign.is_ascii_alphanumeric() && sign != '/');
+    let beside = Path::new(file).parent().unwrap().with_file_name("other/1.txt");
+    let calls = [read(file), read(&beside.display().to_string())];
+    let found = results(&place, &home, &["--continue"], &calls);
+    assert!(found[0].contains("1\t1\n2\t2"), "{found:?}");
+    assert!(found[1].contains("Error: Closed: "), "{found:?}");
+}
