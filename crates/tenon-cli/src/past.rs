@@ -24,13 +24,14 @@ use tenon_agent::{AgentOptions, read_session};
 use tenon_model::visible;
 use tenon_sandbox::{
     Changes, CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Conflicts, Journal,
-    JournalError, Trouble, Undone, Usage, Workspace,
+    JournalError, Patience, Trouble, Undone, Usage, Workspace,
 };
 
 use crate::{
     config::Config,
     error::CliError,
     masked::{self, masked},
+    print::say_notices,
     setup,
     texts::{Language, Sentence, Text, summary},
 };
@@ -54,6 +55,8 @@ pub(crate) struct Past {
     workspace: Workspace,
     /// The folder with the logs of sessions.
     logs: PathBuf,
+    /// Ends the waiting for another process, where a session shows it.
+    pub(crate) patience: Patience,
 }
 
 /// A call that changed something.
@@ -146,15 +149,18 @@ impl Past {
         let root = workspace.root().to_path_buf();
         let earlier = read.folders_with(&root);
         let journal = journal.knowing(&earlier);
-        Ok(Self { journal, session, workspace: with_folders(workspace, &earlier), root, logs })
+        let (workspace, patience) = (with_folders(workspace, &earlier), Patience::default());
+        Ok(Self { journal, session, workspace, root, logs, patience })
     }
 
     /// Returns the past of a session that is about to begin, unless nothing is recorded.
     pub(crate) fn of(options: &AgentOptions, config: &Config) -> Option<Self> {
         let root = options.workspace.root().to_path_buf();
         let earlier = options.resumed.as_ref().map(|session| session.folders_with(&root));
+        let patience = Patience::default();
         Some(Self {
-            journal: options.journal.clone()?,
+            journal: options.journal.clone()?.waiting(&patience),
+            patience,
             session: options.log.as_ref()?.id().to_owned(),
             root,
             workspace: with_folders(options.workspace.clone(), &earlier.unwrap_or_default()),
@@ -274,9 +280,12 @@ impl Past {
         language: Language,
         ask: impl AsyncFn(&[Conflict]) -> Option<Conflicts>,
     ) -> Result<Outcome, CliError> {
+        let tell = |process| {
+            say_notices(&[Text::UndoWaits.with(&[("process", &process)])], language);
+        };
         loop {
             let attempt = || self.attempt(ids, &conflicts);
-            let found = match waiting::telling(&self.journal, language, attempt)? {
+            let found = match self.telling(tell, attempt)? {
                 Outcome::Refused(found) => found,
                 done @ Outcome::Done(_) => return Ok(done),
             };
@@ -285,6 +294,11 @@ impl Past {
                 None => return Ok(Outcome::Refused(found)),
             }
         }
+    }
+
+    /// Does what may have to wait for another process, and tells once for which, after a while.
+    pub(crate) fn telling<T>(&self, tell: impl FnOnce(u32) + Send, work: impl FnOnce() -> T) -> T {
+        waiting::telling(&self.journal, tell, work)
     }
 
     /// Takes `ids` back as one if nothing conflicts, or as `conflicts` says. Looks at files.
@@ -479,6 +493,7 @@ fn nothing_to_redo(infos: &[CheckpointInfo]) -> CliError {
 pub(crate) fn failed(error: JournalError) -> CliError {
     let failed = CliError::failed(Text::UndoFailed);
     match &error {
+        JournalError::GivenUp => CliError::failed(Text::WaitingEnded),
         JournalError::Running { .. } => failed.with_source(error).with_hint(Text::HintUndoRunning),
         JournalError::NotRestored { .. } | JournalError::Unopened { .. } => {
             failed.with_source(error).with_hint(Text::HintNotRestored)

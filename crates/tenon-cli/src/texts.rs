@@ -206,6 +206,8 @@ texts! {
     UndoStale: "Left out, and perhaps newer than what was put back with its old times; touch those files before a build that compares times (cargo, make):", "以下内容未撤销，可能比恢复了旧时间的文件更新；用比较时间的工具（cargo、make）构建之前，请先 touch 这些文件：";
     UndoOverwrote: "Put back although it was changed since (redo brings your version back):", "以下内容此后有改动，仍已撤销（redo 可恢复你的版本）：";
     UndoWaits: "waiting for process {process}, which undoes or makes room here (`kill -CONT {process}` if it is stopped); Ctrl-C ends the waiting", "正在等待进程 {process}，它正在此处撤销或清理空间（若已暂停：`kill -CONT {process}`）；Ctrl-C 结束等待";
+    UndoWaitsHere: "Waiting for process {process}, which undoes or makes room here (`kill -CONT {process}` if it is stopped). Esc ends the waiting.", "正在等待进程 {process}，它正在此处撤销或清理空间（若已暂停：`kill -CONT {process}`）。按 Esc 结束等待。";
+    WaitingEnded: "the waiting was ended, and nothing was touched", "已结束等待，未做任何改动";
     UndoRefused: "Nothing was touched: this was changed since.", "未做任何改动：以下内容此后有改动。";
     UndoAsk: "This was changed since (what is put back all the same is kept: /redo or tenon redo):", "以下内容此后有改动（仍被撤销的会保留：/redo 或 tenon redo）：";
     UndoPrompt: "[k = keep these, put the rest back; o = put these back too; n = nothing] ", "[k = 保留这些，撤销其余；o = 这些也撤销；n = 不做改动] ";
@@ -327,6 +329,7 @@ texts! {
     NothingToFork: "Nothing was said yet that could be forked.", "尚无内容可以分叉。";
     CannotGoOn: "That session cannot be gone on with; this is the one from before:", "无法继续该会话；以下仍是之前的会话：";
     DiffUnreadable: "changed; no text, too long or not kept", "有改动；不是文本、过长或未保存";
+    BusyWaiting: "Waiting for process {process} …", "正在等待进程 {process} …";
     BusyUndo: "Putting files back …", "正在恢复文件 …";
     BusyModel: "Changing the model …", "正在切换模型 …";
     BusyDoctor: "Looking around …", "正在检查 …";

@@ -44,8 +44,9 @@ pub use jobs::{Attended, JOBS_RUNNING_MAX, JobEnd, JobId, JobReading, JobStatus,
 pub use journal::{
     Change, ChangeKind, Changes, Checkpoint, CheckpointId, CheckpointInfo, CheckpointKind,
     CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Forbids, Journal, JournalError,
-    JournalOptions, LeftOut, LeftOutReason, OutsideWrite, Past, PastEntry, Pruned, Replaced,
-    Rights, StaleCache, Trouble, Undone, Usage, WayBack, forget_session_of, without_middle,
+    JournalOptions, LeftOut, LeftOutReason, OutsideWrite, Past, PastEntry, Patience, Pruned,
+    Replaced, Rights, StaleCache, Trouble, Undone, Usage, WayBack, forget_session_of,
+    without_middle,
 };
 pub use links::links_to;
 pub use linux::inside::is_closed_in_proc;

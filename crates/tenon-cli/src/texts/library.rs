@@ -217,6 +217,7 @@ texts! {
     "File changed on disk: {path}", "文件在磁盘上已有改动：{path}";
     "Protected file: {path} can make other programs run commands", "受保护的文件：{path} 可能使其他程序运行命令";
     "Closed: {path} is where programs keep secrets", "不开放：{path} 是程序存放机密之处";
+    "the waiting for another process was ended", "已结束对另一进程的等待";
     "Closed: {path} is tenon's own", "不开放：{path} 属于 tenon 自己";
     "Symbolic link leads to nothing: {path}", "符号链接没有指向任何内容：{path}";
     "Read-only: {path}", "只读：{path}";

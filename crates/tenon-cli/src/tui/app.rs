@@ -72,6 +72,8 @@ pub(crate) struct App {
     /// How its file is named in a question.
     pub book_name: String,
     stopping: bool,
+    /// An undo waits for another process, which Esc ends, too.
+    pub waits_for_other: bool,
     /// When Ctrl-C was pressed with nothing to end.
     leaves: Option<Instant>,
 }
@@ -147,6 +149,7 @@ impl App {
             book_name: book.file().display().to_string(),
             book,
             stopping: false,
+            waits_for_other: false,
             leaves: None,
         }
     }
@@ -232,7 +235,7 @@ impl App {
 
     /// Takes in that the turn is over; returns the next prompt if one waits.
     pub(crate) fn end_turn(&mut self, cancelled: bool, now: Instant) -> Option<Prompt> {
-        (self.is_running, self.stopping) = (false, false);
+        (self.is_running, self.stopping, self.waits_for_other) = (false, false, false);
         self.next_question(now);
         // Whoever cancels wants to say something else first: what waits stays where it is seen.
         if cancelled {
@@ -354,6 +357,7 @@ impl App {
             KeyCode::Char('d') if control && self.composer.is_empty() && !self.is_running => {
                 return Some(Effect::Leave(Leave::Finished));
             }
+            KeyCode::Esc if self.waits_for_other && !self.stopping => return self.interrupt(now),
             _ => {}
         }
         match self.composer.press(key) {

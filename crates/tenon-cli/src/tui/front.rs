@@ -17,6 +17,8 @@ pub(crate) enum Said {
     FilesListed,
     /// The prompts of the session with this id were read.
     Previewed(String, Vec<String>),
+    /// An undo waits for this process.
+    Waits(u32),
     /// Rows that were worked out beside everything else.
     Drawn(Vec<Line>),
 }

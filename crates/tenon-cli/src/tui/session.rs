@@ -557,6 +557,7 @@ impl<'a> Session<'a> {
                     picker.set_preview(&id, lines);
                 }
             }
+            Said::Waits(process) => self.waits(process),
             Said::Drawn(rows) => self.app.transcript.say(&rows),
         }
     }

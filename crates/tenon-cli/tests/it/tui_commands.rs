@@ -528,3 +528,54 @@ fn a_session_is_exported_into_the_folder_that_it_works_in() {
     assert!(written("md").contains("It is done, 完成."));
     assert!(written("html").contains("&lt;do&gt; it"));
 }
+
+/// Has another process hold the undo store of a home, stopped.
+fn holder(home: &Home) -> std::process::Child {
+    let stores = std::fs::read_dir(home.state("undo")).unwrap();
+    let mut locks = stores.map(|store| store.unwrap().path().join("lock"));
+    let lock = locks.find(|lock| lock.exists()).unwrap();
+    let mut holds = std::process::Command::new("flock");
+    let holder = holds.arg("--no-fork").arg(&lock).args(["sleep", "infinity"]).spawn().unwrap();
+    let held = format!("WRITE {} ", holder.id());
+    while !std::fs::read_to_string("/proc/locks").unwrap().contains(&held) {
+        std::thread::yield_now();
+    }
+    holder
+}
+
+#[test]
+fn an_undo_that_waits_for_another_process_says_so_and_escape_ends_the_waiting() {
+    let home = Home::new(json!([{"calls": [write("a.txt", "one\n")]}, {"text": "There."}]));
+    let mut terminal = session(&home);
+    ask(&mut terminal, "make it", 1);
+    // Once, so that there is what another process holds.
+    terminal.press("/undo\r");
+    terminal.wait_for("Undone:", 1);
+    terminal.press("/redo\r");
+    terminal.wait_for("Redone:", 1);
+    for key in [ESC, "\x03"] {
+        let mut holder = holder(&home);
+        let waits = format!("Waiting for process {}, which", holder.id());
+        terminal.press("/undo\r");
+        terminal.wait_for(&waits, 1);
+        terminal.wait_for(&format!("Waiting for process {} …", holder.id()), 1);
+        terminal.press(key);
+        terminal.wait_until("the end of the waiting", |screen| {
+            screen
+                .rsplit(&waits)
+                .next()
+                .is_some_and(|rest| rest.contains("the waiting was ended, and nothing was touched"))
+        });
+        assert_eq!(read(&home, "a.txt").as_deref(), Some("one\n"));
+        holder.kill().unwrap();
+        holder.wait().unwrap();
+    }
+    let mut holder = holder(&home);
+    terminal.press("/undo\r");
+    terminal.wait_for(&format!("Waiting for process {} …", holder.id()), 1);
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    terminal.wait_for("Undone:", 2);
+    assert_eq!(read(&home, "a.txt"), None);
+    leave(terminal);
+}

@@ -146,7 +146,7 @@ impl Journal {
         conflicts: &Conflicts,
     ) -> Result<Undone, JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
-        let _lock = self.store.lock().map_err(failed)?;
+        let _lock = self.lock()?;
         self.store.check_in_place()?;
         // What cannot be read is found before anything is touched.
         ids.iter().try_for_each(|id| self.whole_image(*id).map(drop))?;

@@ -43,6 +43,7 @@ mod node;
 mod order;
 mod overlap;
 mod past;
+mod patience;
 mod place_before;
 mod prune;
 mod put;
@@ -91,6 +92,7 @@ pub(crate) use self::left_behind::LeftBehind;
 pub use self::named::without_middle;
 pub(crate) use self::node::{Moment, attributes_of, kernel_path};
 pub use self::past::{Past, PastEntry};
+pub use self::patience::Patience;
 pub use self::prune::{Pruned, Usage, forget_session_of};
 pub use self::stale::StaleCache;
 pub(crate) use self::touched::{AllTouched, Before, Came, Kept, ReadLimits, Touched};
@@ -117,6 +119,8 @@ pub struct Journal {
     pruner: Arc<Pruner>,
     /// Nothing where no folders are opened besides those of the store.
     reach: Option<Arc<Reach>>,
+    /// How long others are waited for; as long as it takes if nothing.
+    patience: Option<Patience>,
 }
 
 /// How much is kept, and where.
@@ -290,6 +294,9 @@ pub enum JournalError {
         /// Which folder, and why.
         source: Box<FileError>,
     },
+    /// Another process undid or made room, and the waiting for it was ended. Nothing was done.
+    #[error("the waiting for another process was ended")]
+    GivenUp,
     /// Anything else that the operating system said.
     #[error("{}: {source}", path.display())]
     Io {
@@ -338,7 +345,12 @@ impl Journal {
     }
 
     fn of(store: Arc<Store>) -> Self {
-        Self { pruner: Arc::new(Pruner::new(Arc::clone(&store))), store, reach: None }
+        Self {
+            pruner: Arc::new(Pruner::new(Arc::clone(&store))),
+            store,
+            reach: None,
+            patience: None,
+        }
     }
 
     /// Returns the folders with checkpoints, which no command may see: for

@@ -104,7 +104,7 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Io`] when something cannot be removed.
     pub fn prune(&self) -> Result<Pruned, JournalError> {
-        let _lock = self.store.lock().map_err(failed)?;
+        let _lock = self.lock()?;
         // Before it is looked at: what comes meanwhile counts for the next time.
         self.store.kept.begin_anew();
         self.end_with_left_over(&self.checkpoints()?);
@@ -146,7 +146,7 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Io`] when something cannot be removed.
     pub fn forget_session(&self, session: &str) -> Result<Pruned, JournalError> {
-        let _lock = self.store.lock().map_err(failed)?;
+        let _lock = self.lock()?;
         let mut pruned = Pruned::default();
         for info in self.checkpoints()?.iter().filter(|info| info.session == session) {
             if info.state != CheckpointState::Running {

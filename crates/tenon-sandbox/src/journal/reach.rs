@@ -125,7 +125,10 @@ impl Journal {
             return self.clone();
         }
         match self.store.with_further(&further) {
-            Ok(store) => Self { reach: self.reach.clone(), ..Self::of(Arc::new(store)) },
+            Ok(store) => {
+                let (reach, patience) = (self.reach.clone(), self.patience.clone());
+                Self { reach, patience, ..Self::of(Arc::new(store)) }
+            }
             // What is changed there is then found to be out of reach.
             Err(_) => self.clone(),
         }

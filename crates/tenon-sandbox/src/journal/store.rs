@@ -420,9 +420,18 @@ impl Store {
 
     /// Held by one process at a time: whoever undoes, or takes checkpoints away.
     pub(crate) fn lock(&self) -> Result<OwnedFd, Errno> {
+        self.lock_by(FlockOperation::LockExclusive)
+    }
+
+    /// The same; [`Errno::WOULDBLOCK`] where another process has it.
+    pub(super) fn try_lock(&self) -> Result<OwnedFd, Errno> {
+        self.lock_by(FlockOperation::NonBlockingLockExclusive)
+    }
+
+    fn lock_by(&self, how: FlockOperation) -> Result<OwnedFd, Errno> {
         let flags = OFlags::RDWR | OFlags::CREATE;
         let file = open_beneath(&self.base(0)?.handle, LOCK, flags, Mode::RUSR | Mode::WUSR)?;
-        rustix::io::retry_on_intr(|| rustix::fs::flock(&file, FlockOperation::LockExclusive))?;
+        rustix::io::retry_on_intr(|| rustix::fs::flock(&file, how))?;
         Ok(file)
     }
 

@@ -68,8 +68,7 @@ impl Journal {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn take_back_cut_short(&self) -> Result<(), JournalError> {
-        let failed = |errno| JournalError::io(errno, "the undo store");
-        let _lock = self.store.lock().map_err(failed)?;
+        let _lock = self.lock()?;
         self.store.check_in_place()?;
         self.take_back_half_done()
     }

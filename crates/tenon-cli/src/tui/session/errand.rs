@@ -46,11 +46,13 @@ impl<'a> Session<'a> {
         self.be_free();
     }
 
-    /// Ends the errand if it changes nothing, and otherwise lets it come to its end.
+    /// Ends the errand if it changes nothing, and otherwise lets it come to its end, without waiting for others.
     pub(super) fn give_up_errand(&mut self) {
         if !self.changes_files {
             self.errand = None;
             self.be_free();
+        } else if let Some(past) = &self.past {
+            past.patience.end();
         }
     }
 

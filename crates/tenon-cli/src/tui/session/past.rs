@@ -8,7 +8,7 @@ use super::Session;
 use crate::{
     past::{Done, Outcome, Past, Plan, Wish},
     texts::Text,
-    tui::{conflict::ConflictQuestion, pager::Pager, picker::Earlier},
+    tui::{conflict::ConflictQuestion, front::Said, pager::Pager, picker::Earlier},
 };
 
 /// What is being taken back while a person is asked about it.
@@ -57,13 +57,18 @@ impl Session<'_> {
 
     fn attempt(&mut self, planned: Planned, conflicts: Conflicts, then: Option<Earlier>) {
         let Some(past) = self.recorded() else { return };
+        past.patience.renew();
+        let sender = self.sender.clone();
         let work = move || {
-            let plan = match planned {
-                Planned::Wish(wish) => past.plan(wish)?,
-                Planned::Plan(plan) => plan,
+            let attempt = || {
+                let plan = match planned {
+                    Planned::Wish(wish) => past.plan(wish)?,
+                    Planned::Plan(plan) => plan,
+                };
+                let outcome = past.attempt(&plan.ids, &conflicts)?;
+                Ok((plan, conflicts, outcome))
             };
-            let outcome = past.attempt(&plan.ids, &conflicts)?;
-            Ok((plan, conflicts, outcome))
+            past.telling(|process| drop(sender.send(Said::Waits(process))), attempt)
         };
         self.changes_files = true;
         self.work_for(
@@ -77,6 +82,17 @@ impl Session<'_> {
                 }
             },
         );
+    }
+
+    /// Takes in that what is done waits for another process.
+    pub(super) fn waits(&mut self, process: u32) {
+        if self.errand.is_some() {
+            self.app.waits_for_other = true;
+            let process: [(&str, &dyn std::fmt::Display); 1] = [("process", &process)];
+            self.app.say(&Text::UndoWaitsHere.say(self.app.language, &process));
+            let said = Text::BusyWaiting.say(self.app.language, &process);
+            self.app.transcript.busy(&said, Instant::now());
+        }
     }
 
     fn taken_back(&mut self, plan: &Plan, done: &Done, then: Option<Earlier>) {
