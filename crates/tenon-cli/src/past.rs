@@ -226,6 +226,7 @@ impl Past {
     pub(crate) fn last(&self, count: usize) -> Result<Vec<Call>, CliError> {
         self.take_back_cut_short()?;
         let mut calls = self.calls()?;
+        let running = conflicts::running(&calls);
         calls.retain(|call| call.stands() && call.can_be_undone());
         calls.reverse();
         let end = ends(&calls).nth(count.saturating_sub(1));
@@ -235,7 +236,16 @@ impl Past {
         }
         let gone = gone::said_of(&self.gone()?);
         let other = self.other_with_changes()?.map(|id| Text::HintUndoOther.with(&[("id", &id)]));
-        Err(gone.into_iter().chain(other).fold(nothing(&self.root), CliError::with_hint))
+        let error =
+            running.map_or_else(|| nothing(&self.root), |calls| not_yet(&self.root, &calls));
+        Err(gone.into_iter().chain(other).fold(error, CliError::with_hint))
+    }
+
+    /// Returns the calls that an undo took back, the oldest first, as far as they are kept.
+    pub(crate) fn undone_by(&self, undo: CheckpointId) -> Result<Vec<Call>, CliError> {
+        let mut calls = self.calls()?;
+        calls.retain(|call| matches!(call.state, CheckpointState::Undone { by } if by == undo));
+        Ok(calls)
     }
 
     /// Returns the last other session of which something can be undone.
@@ -477,6 +487,12 @@ fn with_folders(workspace: Workspace, folders: &[PathBuf]) -> Workspace {
 fn nothing(root: &Path) -> CliError {
     CliError::failed(Text::NothingToUndo.with(&[("folder", &root.display())]))
         .with_hint(Text::HintNothingToUndo)
+}
+
+/// Says that only calls that still run may have changed something.
+fn not_yet(root: &Path, calls: &str) -> CliError {
+    CliError::failed(Text::NothingToUndoYet.with(&[("folder", &root.display())]))
+        .with_hint(Text::HintOnceOver.with(&[("calls", &calls)]))
 }
 
 /// `infos` are all that is kept: where numbers are missing, an undo may have gone.

@@ -405,6 +405,11 @@ texts! {
     PriceUnknown: "the price of {model} is not known", "{model} 的价格未知";
     HintNoMaxCost: "leave --max-cost out; --max-tokens and --max-time hold for every model", "去掉 --max-cost；--max-tokens 和 --max-time 对所有模型都有效";
     NothingToUndo: "there is nothing to undo in {folder}", "{folder} 中没有可以撤销的改动";
+    NothingToUndoYet: "there is nothing to undo yet in {folder}", "{folder} 中尚无可以撤销的改动";
+    HintOnceOver: "still running: {calls}; what it changes can be undone once it is over", "仍在运行：{calls}；其改动在它结束后可以撤销";
+    AsBefore: "the files are as they were before {to} already", "文件已是 {to} 之前的状态";
+    NothingChanged: "no call changed anything in {folder}", "{folder} 中没有调用改动过任何内容";
+    HintSessions: "`tenon sessions` lists the sessions", "`tenon sessions` 列出会话";
     HintNothingToUndo: "`tenon changes` lists what calls changed; `tenon sessions` lists the sessions", "`tenon changes` 列出各个调用的改动；`tenon sessions` 列出会话";
     UndoneWithGone: "the files cannot be put back as they were before {to}: call {n} was undone together with earlier calls that are to be redone, and what it changed is not kept any more", "无法将文件恢复到 {to} 之前的状态：调用 {n} 曾与需要重做的更早调用一起撤销，而它的改动已不再保留";
     HintUndoOther: "another session has changes left: tenon undo --session {id}", "另一个会话还有可撤销的改动：tenon undo --session {id}";

@@ -62,15 +62,17 @@ impl Changes {
             print(&past::usage(&usage, config.look().language))?;
             return Ok(ExitStatus::Finished);
         }
-        let past = match self.json {
-            true => match Past::open_if_any(config, session)? {
-                Some(past) => past,
-                None => {
-                    print("[]\n")?;
-                    return Ok(ExitStatus::Finished);
-                }
-            },
-            false => Past::open(config, session)?,
+        let past = match Past::open_if_any(config, session)? {
+            Some(past) => past,
+            None if self.json => {
+                print("[]\n")?;
+                return Ok(ExitStatus::Finished);
+            }
+            None => {
+                let folder = past::shown(&config.root.to_string_lossy());
+                let said = Text::NothingChanged.with(&[("folder", &folder)]);
+                return Err(CliError::failed(said).with_hint(Text::HintSessions));
+            }
         };
         let calls = past.calls()?;
         if self.json {

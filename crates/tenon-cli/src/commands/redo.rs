@@ -5,7 +5,7 @@ use crate::{
     args::PlaceArgs,
     config::Config,
     error::{CliError, ExitStatus},
-    past::Past,
+    past::{self, Past},
     print::print,
     texts::Text,
 };
@@ -29,7 +29,12 @@ impl Redo {
     pub(super) async fn execute(self, config: &Config) -> Result<ExitStatus, CliError> {
         let (past, undo) = Past::undone_last(config, self.session.as_deref())?;
         let language = config.look().language;
-        print(&format!("{}\n", Text::RedoOf.say(language, &[("session", &past.session)])))?;
+        let calls = past.undone_by(undo)?;
+        let title = match calls.is_empty() {
+            true => Text::Session.say(language, &[("id", &past.session)]),
+            false => Text::RedoOf.say(language, &[("session", &past.session)]),
+        };
+        print(&format!("{title}\n{}", past::named(&calls, language)))?;
         take_back(&past, &[undo], &self.consent, config.look(), Text::RedoDone).await
     }
 }

@@ -106,7 +106,12 @@ pub(crate) fn listed(conflicts: &[Conflict], language: Language) -> String {
 
 /// Says which calls still run, of which an undo takes nothing back.
 pub(super) fn still_running(calls: &[Call]) -> Option<crate::texts::Sentence> {
+    running(calls).map(|calls| Text::StillRuns.with(&[("calls", &calls)]))
+}
+
+/// Names the calls that still run.
+pub(super) fn running(calls: &[Call]) -> Option<String> {
     let runs = calls.iter().filter(|call| call.state == CheckpointState::Running);
     let labels: Vec<String> = runs.map(|call| shown(&call.label)).collect();
-    (!labels.is_empty()).then(|| Text::StillRuns.with(&[("calls", &labels.join(", "))]))
+    (!labels.is_empty()).then(|| labels.join(", "))
 }

@@ -2,7 +2,7 @@
 
 use tenon_sandbox::{CheckpointId, CheckpointInfo, CheckpointKind, JournalError, WayBack};
 
-use super::{Call, Past, failed, gone, named, nothing, steps::Steps};
+use super::{Call, Past, conflicts::running, failed, gone, named, steps::Steps};
 use crate::{
     error::CliError,
     texts::{Language, Text},
@@ -24,7 +24,15 @@ pub(crate) struct Restoring {
 impl Past {
     /// Returns what leads back to before the step or call `to`; an error if nothing has to.
     pub(crate) fn back_to(&self, to: &str) -> Result<Restoring, CliError> {
-        self.way_back_to(to)?.ok_or_else(|| nothing(&self.root))
+        match self.way_back_to(to)? {
+            Some(way) => Ok(way),
+            None => {
+                let error = CliError::failed(Text::AsBefore.with(&[("to", &to)]));
+                let running = running(&self.calls()?);
+                let hint = running.map(|calls| Text::HintOnceOver.with(&[("calls", &calls)]));
+                Err(hint.into_iter().fold(error, CliError::with_hint))
+            }
+        }
     }
 
     /// Returns what leads back to before the step or call `to`; nothing if the files are as then.

@@ -171,3 +171,45 @@ fn what_another_sessions_call_changed_since_names_that_session() {
     let refused = place.run(&["undo", "--session", &first]).ends_with(1);
     assert!(refused.error.contains("  f (changed since)"), "{refused:?}");
 }
+
+#[test]
+fn where_only_a_job_changed_something_undo_says_that_it_still_runs() {
+    let place = Place::new();
+    let job = "echo 1 > n; : > made; until [ -e end ]; do sleep 0.02; done";
+    let script = place.script(json!([
+        {"calls": [{"name": "bash", "arguments": {"command": job, "background": true}}]},
+        {"calls": [{"name": "jobs", "arguments": {"action": "wait", "job": 1}}]},
+        {"text": "Over."},
+    ]));
+    let session = start(&place, &["--model", &script, "go"]);
+    wait_until("the job's file", || place.path("work/made").exists());
+    let hint = "still running: bash echo 1 > n; : > made";
+    let over = "what it changes can be undone once it is over";
+    for arguments in [&["undo"][..], &["undo", "2"]] {
+        let refused = place.run(arguments).ends_with(1).says(&[hint, over]);
+        assert!(refused.error.contains("there is nothing to undo yet in "), "{refused:?}");
+    }
+    place.run(&["restore", "last", "--to", "1"]).ends_with(1).says(&[hint, over]);
+    let mut chinese = place.tenon(&["undo"]);
+    let said = Run::of(chinese.env("LANG", "zh_CN.UTF-8").output().unwrap());
+    said.ends_with(1).says(&["中尚无可以撤销的改动", "在它结束后可以撤销"]);
+    place.write("work/end", "");
+    Run::of(session.wait_with_output().unwrap()).ends_with(0);
+    place.run(&["undo"]).ends_with(0);
+    assert_eq!(read(&place, "n"), None);
+}
+
+#[test]
+fn no_hint_points_to_the_command_that_was_typed_and_no_title_stands_alone() {
+    let place = Place::new();
+    let nothing = place.run(&["changes"]).ends_with(1).says(&["no call changed anything in "]);
+    assert!(!nothing.error.contains("tenon changes"), "{nothing:?}");
+    let id = session_of(&place, &["echo 1 > f", "echo 2 > g"]);
+    place.run(&["restore", "last", "--to", "2"]).ends_with(0);
+    let again = place.run(&["restore", "last", "--to", "2"]).ends_with(1);
+    assert!(again.error.contains("the files are as they were before 2 already"), "{again:?}");
+    place.write("work/g", "mine\n");
+    let refused = place.run(&["redo"]).ends_with(1);
+    let title = format!("In session {id}:\n  bash echo 2 > g: 1 new\n");
+    assert_eq!(refused.out, title, "{refused:?}");
+}

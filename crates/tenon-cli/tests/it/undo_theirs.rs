@@ -214,8 +214,14 @@ fn a_step_that_there_is_not_is_no_place_to_go_back_to() {
         let said = format!("there is no step or call `{step}`");
         refused.says(&[&said, "the session has 4 steps; 5 is how it left the files"]);
     }
-    place.run(&["restore", &id, "--to", "5"]).ends_with(1).says(&["there is nothing to undo"]);
-    place.run(&["restore", &id, "--to", "4"]).ends_with(1).says(&["there is nothing to undo"]);
+    place
+        .run(&["restore", &id, "--to", "5"])
+        .ends_with(1)
+        .says(&["the files are as they were before"]);
+    place
+        .run(&["restore", &id, "--to", "4"])
+        .ends_with(1)
+        .says(&["the files are as they were before"]);
     place.run(&["restore", &id, "--to", "3"]).ends_with(0);
     assert!(place.path("work/a").exists() && !place.path("work/c").exists());
 }
