@@ -128,6 +128,7 @@ impl Bench {
         let settings = Settings {
             roots: workspace.roots(),
             home: std::env::var_os("HOME").map(Into::into),
+            covered: Vec::new(),
             readable: Vec::new(),
             ways: Vec::new(),
             toolchains: Vec::new(),

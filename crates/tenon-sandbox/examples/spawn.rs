@@ -55,6 +55,7 @@ fn main() {
     let settings = |tier| Settings {
         roots: workspace.roots(),
         home: std::env::var_os("HOME").map(Into::into),
+        covered: Vec::new(),
         readable: Vec::new(),
         ways: Vec::new(),
         toolchains: Vec::new(),
@@ -79,13 +80,12 @@ fn main() {
         runtime.block_on(sandbox.run(command, &CancellationToken::new(), &mut |_, _| {})).unwrap();
     };
     let sandbox = |tier| Sandbox::new(settings(tier));
-    let (inside, enclosed, alone) = (sandbox(Tier::A), sandbox(Tier::B), sandbox(Tier::C));
+    let [inside, enclosed, alone] = [Tier::A, Tier::B, Tier::C].map(sandbox);
     let walled = || Profile::workspace(&workspace);
     let among_many = Sandbox::new(Settings { roots: large.roots(), ..settings(Tier::A) });
-    let plain = || {
-        let mut bash = std::process::Command::new("/bin/bash");
-        bash.args(["-c", "exec /bin/true"]).env_clear().status().unwrap();
-    };
+    let mut bash = std::process::Command::new("/bin/bash");
+    bash.args(["-c", "exec /bin/true"]).env_clear();
+    let plain = || assert!(bash.status().unwrap().success());
     // Without the end of the session.
     let first = |sandbox: &Sandbox| {
         let before = Instant::now();

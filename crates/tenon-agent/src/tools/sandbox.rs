@@ -84,6 +84,7 @@ impl Sandbox {
     /// let walls = Walls::new(Settings {
     ///     roots: workspace.roots(),
     ///     home: None,
+    ///     covered: Vec::new(),
     ///     readable: Vec::new(),
     ///     ways: Vec::new(),
     ///     toolchains: Vec::new(),
@@ -349,6 +350,7 @@ pub(super) fn no_walls() -> Settings {
     Settings {
         roots: Vec::new(),
         home: None,
+        covered: Vec::new(),
         readable: Vec::new(),
         ways: Vec::new(),
         toolchains: Vec::new(),

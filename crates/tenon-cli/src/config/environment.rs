@@ -5,7 +5,10 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
-    os::unix::fs::MetadataExt,
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::MetadataExt,
+    },
     path::{Component, Path, PathBuf},
 };
 
@@ -37,6 +40,8 @@ pub(crate) struct Folders {
     pub state: PathBuf,
     /// What can be fetched or made again.
     pub cache: PathBuf,
+    /// What is empty for commands where `home` is a copy of the user's home folder: that itself.
+    pub covered: Vec<PathBuf>,
 }
 
 impl Environment {
@@ -85,7 +90,22 @@ impl Environment {
             state: own("XDG_STATE_HOME", ".local/state"),
             cache: own("XDG_CACHE_HOME", ".cache"),
             home,
+            covered: Vec::new(),
         })
+    }
+
+    /// Returns the same with `copy` as home: what leads into `home` by one of these names leads into that.
+    pub(super) fn in_copy_of_home(&self, home: &[PathBuf], copy: &Path) -> Self {
+        let mut variables = self.variables.clone();
+        for value in variables.values_mut() {
+            let paths = value.as_bytes().split(|byte| *byte == b':');
+            let paths = paths.map(|path| {
+                in_copy(home, copy, Path::new(OsStr::from_bytes(path))).into_os_string().into_vec()
+            });
+            *value = OsString::from_vec(paths.collect::<Vec<_>>().join(&b':'));
+        }
+        variables.insert("HOME".into(), copy.into());
+        Self { variables, folder: self.folder.clone() }
     }
 
     /// Returns the language of the interface.
@@ -117,7 +137,35 @@ fn is_here(path: &Path) -> bool {
         && identity(path).is_some_and(|here| identity(Path::new(".")) == Some(here))
 }
 
+/// Returns where `path` is in the copy of a home that has these names, if it is in that home.
+fn in_copy(home: &[PathBuf], copy: &Path, path: &Path) -> PathBuf {
+    match home.iter().find_map(|home| path.strip_prefix(home).ok()) {
+        // An empty rest would put a slash behind it.
+        Some(rest) if rest.as_os_str().is_empty() => copy.to_path_buf(),
+        Some(rest) => copy.join(rest),
+        None => path.to_path_buf(),
+    }
+}
+
 impl Folders {
+    /// Returns the names of the user's home folder: as it was named, and where that leads.
+    pub(super) fn names_of_home(&self) -> Vec<PathBuf> {
+        self.home.canonicalize().into_iter().chain([self.home.clone()]).collect()
+    }
+
+    /// Returns the same with `copy` as home, and what is in the home itself in that.
+    pub(super) fn in_copy_of_home(&self, copy: &Path) -> Self {
+        let home = self.names_of_home();
+        let here = |path: &Path| in_copy(&home, copy, path);
+        Self {
+            home: copy.to_path_buf(),
+            config: here(&self.config),
+            state: here(&self.state),
+            cache: here(&self.cache),
+            covered: vec![self.home.clone()],
+        }
+    }
+
     /// Returns the places that rules speak of in a workspace, without links on the way: rules are compared with
     /// where paths lead.
     pub(crate) fn places_for_rules(&self, workspace: &Workspace) -> Places {
@@ -180,6 +228,25 @@ mod tests {
         assert_eq!(folders.config_file(), Path::new("/home/user/.config/tenon/config.toml"));
         assert_eq!(folders.sessions(), Path::new("/state/tenon/sessions"));
         assert_eq!(folders.models(), Path::new("/home/user/.cache/tenon/models"));
+    }
+
+    #[test]
+    fn what_leads_into_the_home_leads_into_its_copy() {
+        let environment = Environment::of(&[
+            ("HOME", "/home/user"),
+            ("PATH", "/usr/bin:/home/user/.cargo/bin:/home/user2/bin"),
+            ("GOPATH", "/home/user"),
+            ("XDG_STATE_HOME", "/state"),
+        ]);
+        let folders = environment.folders().unwrap();
+        let copy = Path::new("/copies/user");
+        let there = environment.in_copy_of_home(&folders.names_of_home(), copy);
+        assert_eq!(there.text("HOME"), Some("/copies/user"));
+        assert_eq!(there.text("GOPATH"), Some("/copies/user"));
+        let path = "/usr/bin:/copies/user/.cargo/bin:/home/user2/bin";
+        assert_eq!(there.text("PATH"), Some(path));
+        let expected = Folders { covered: vec!["/home/user".into()], ..there.folders().unwrap() };
+        assert_eq!(folders.in_copy_of_home(copy), expected);
     }
 
     #[test]

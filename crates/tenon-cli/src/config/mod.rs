@@ -49,7 +49,7 @@ use crate::{
 const PROJECT_FILE: &str = ".tenon/config.toml";
 
 /// Everything that was said from outside.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Config {
     /// Where tenon keeps its own things.
     pub(crate) folders: Folders,
@@ -206,6 +206,16 @@ impl Config {
         config.read_project_file()?;
         config.apply(args);
         Ok(config)
+    }
+
+    /// Returns the same for a session that works in `copy`, a copy of the user's home folder: that is the home
+    /// of its commands, which see nothing of the other.
+    pub(crate) fn in_copy_of_home(&self, copy: &Path) -> Self {
+        Self {
+            environment: self.environment.in_copy_of_home(&self.folders.names_of_home(), copy),
+            folders: self.folders.in_copy_of_home(copy),
+            ..self.clone()
+        }
     }
 
     /// Returns how the user wants the screen to look.

@@ -83,6 +83,14 @@ pub(super) struct About {
     /// When each of them was changed last; older versions did not say so.
     #[serde(default)]
     pub(super) roots_modified: Vec<Moment>,
+    /// The user's home folder, if it is one of them or in one; else nothing.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        serialize_with = "tenon_agent::serialize_paths",
+        deserialize_with = "tenon_agent::deserialize_paths"
+    )]
+    pub(super) home: Vec<PathBuf>,
     tenon: String,
     /// Whether secrets were taken out of the log.
     #[serde(default)]
@@ -180,6 +188,7 @@ impl Packing<'_> {
             session: session.id.clone(),
             roots: files.roots.iter().map(|root| root.recorded.clone()).collect(),
             roots_modified: files.roots.iter().map(modified).collect::<io::Result<_>>()?,
+            home: files.home.iter().map(|home| self.there(home)).collect(),
             tenon: env!("CARGO_PKG_VERSION").to_owned(),
             log_is_masked,
             has_changes: files.made.is_known(),
@@ -352,7 +361,7 @@ impl Packing<'_> {
         shown: &Path,
         bytes: u64,
     ) -> io::Result<Option<&'static str>> {
-        if is_secret_name(shown.file_name().unwrap_or_default()) {
+        if bytes > 0 && is_secret_name(shown.file_name().unwrap_or_default()) {
             return Ok(Some("it holds secrets"));
         }
         if bytes > FILE_BYTES_MAX || self.bytes + bytes > BYTES_MAX {

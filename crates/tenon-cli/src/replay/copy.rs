@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "copies the workspace into a folder of tenon's own")]
 
 use std::{
+    ffi::OsStr,
     fs::{self, DirBuilder, Metadata, OpenOptions, Permissions},
     io::{self, Read, Write},
     os::unix::fs::{
@@ -38,8 +39,10 @@ pub(super) struct Copying {
     roots: Vec<Root>,
     /// Not copied, and not spoken of.
     skipped: Vec<PathBuf>,
-    /// Not copied, and said so; whether it is tenon's own.
+    /// Copied without what is in it, and said so; whether it is tenon's own.
     left_out: Vec<(PathBuf, bool)>,
+    /// A folder that tenon makes for copies, and when the session began: a later one was not there.
+    cache: Option<(PathBuf, SystemTime)>,
     bytes: u64,
     entries: u64,
     notes: Vec<String>,
@@ -54,11 +57,13 @@ impl Copying {
         skipped.extend(scratch.parent().map(Path::to_path_buf));
         let (roots, left_out, notes) = (roots.to_vec(), Vec::new(), Vec::new());
         let (bytes, entries, names) = (0, 0, Names::default());
-        Self { roots, skipped, left_out, bytes, entries, notes, names }
+        Self { roots, skipped, left_out, cache: None, bytes, entries, notes, names }
     }
 
-    /// Has it leave out tenon's own folders, and where programs keep secrets in the home folder, and say so.
-    pub(super) fn without_private(mut self, folders: &Folders) -> Self {
+    /// Has it leave out what is in tenon's own folders, and where programs keep secrets in the home folder, and say
+    /// so. The names are there, as they were for the session, which `began` then.
+    pub(super) fn without_private(mut self, folders: &Folders, began: SystemTime) -> Self {
+        self.cache = folders.cache.canonicalize().ok().map(|cache| (cache, began));
         let own = [&folders.state, &folders.config, &folders.cache];
         let own = own.into_iter().flat_map(|own| names_of(own)).map(|own| (own, true));
         let secrets = secrets_of_home(&folders.home);
@@ -164,18 +169,21 @@ impl Copying {
         if self.skipped.iter().any(|own| own == shown) {
             return Ok(Ok(false));
         }
+        let metadata = match source.metadata() {
+            Ok(metadata) => metadata,
+            Err(error) => return Ok(Err(error)),
+        };
+        if self.is_of_copies(source, &metadata, shown) {
+            return Ok(Ok(false));
+        }
         if let Some((_, is_own)) = self.left_out.iter().find(|(path, _)| path == shown) {
             let path = shown.display();
             self.notes.push(match is_own {
                 true => format!("{path} was left out (it is tenon's own)"),
                 false => format!("{path} was left out (it holds secrets)"),
             });
-            return Ok(Ok(false));
+            return Ok(self.name_alone(source, &metadata, shown, to).map(|()| false));
         }
-        let metadata = match source.metadata() {
-            Ok(metadata) => metadata,
-            Err(error) => return Ok(Err(error)),
-        };
         if metadata.is_symlink() {
             let linked = source
                 .target()
@@ -214,6 +222,44 @@ impl Copying {
             self.names.add(id, to);
         }
         Ok(copied.map(|()| false))
+    }
+
+    /// Whether something is there only because tenon copies workspaces.
+    fn is_of_copies(&self, source: &Source, metadata: &Metadata, shown: &Path) -> bool {
+        let Some((cache, began)) = &self.cache else { return false };
+        let is_later = metadata.created().is_ok_and(|born| born > *began);
+        let has_only = |name: Option<&OsStr>| {
+            source.names().is_ok_and(|names| names.iter().all(|it| Some(&**it) == name))
+        };
+        metadata.is_dir()
+            && is_later
+            && (shown == cache || cache.parent() == Some(shown) && has_only(cache.file_name()))
+    }
+
+    /// Makes something empty in the place of what is left out: its name is seen by commands, which see nothing in it.
+    fn name_alone(
+        &self,
+        source: &Source,
+        metadata: &Metadata,
+        shown: &Path,
+        to: &Path,
+    ) -> io::Result<()> {
+        let (mut is_folder, modified) = (metadata.is_dir(), metadata.modified()?);
+        if metadata.is_symlink() {
+            let target = layout::here(&self.roots, source.target()?.as_ref());
+            let leads_to_root =
+                |it: PathBuf| self.roots.iter().any(|root| it.starts_with(&root.recorded));
+            if shown.canonicalize().is_ok_and(leads_to_root) {
+                return symlink(target, to).map(|()| set_modified(to, modified));
+            }
+            is_folder = shown.is_dir();
+        }
+        match is_folder {
+            true => DirBuilder::new().mode(0o700).create(to)?,
+            false => drop(OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?),
+        }
+        set_modified(to, modified);
+        Ok(())
     }
 
     fn copy_file(&self, source: &Source, metadata: &Metadata, to: &Path) -> io::Result<()> {

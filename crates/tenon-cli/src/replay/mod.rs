@@ -15,7 +15,10 @@ mod tar;
 mod times;
 mod unpack;
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    path::{Component, Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use tenon_agent::{ChangesOfCall, Session, SessionEvent, SessionNote};
 use tenon_sandbox::Journal;
@@ -37,6 +40,8 @@ pub(crate) struct Rebuilt {
     pub(crate) scratch: Scratch,
     /// Each root as it was named in the session, and where it is now.
     pub(crate) roots: Vec<Root>,
+    /// The copy of the user's home folder, where a root was that or held it.
+    pub(crate) home: Option<PathBuf>,
     /// What is not as it was, a sentence each, in English as a report in JSON has it.
     pub(crate) notes: Vec<String>,
     /// What calls had changed that were cut short.
@@ -68,14 +73,15 @@ impl Rebuilt {
         let own = journal.as_ref().map(Journal::folders).unwrap_or_default();
         let (roots, made) = (Vec::new(), Made::default());
         let (notes, left_out, log_is_masked) = (Vec::new(), Vec::new(), false);
-        let mut rebuilt = Self { scratch, roots, notes, made, left_out, log_is_masked };
+        let home = None;
+        let mut rebuilt = Self { scratch, roots, home, notes, made, left_out, log_is_masked };
         let not_there = |folder: &PathBuf| {
             format!("{}, a folder of the session, is not there any more", folder.display())
         };
         let mut notes: Vec<String> = gone.iter().map(not_there).collect();
         rebuilt.roots = rebuilt.scratch.roots(folders);
         let mut copying = copy::Copying::new(&own, rebuilt.scratch.path(), &rebuilt.roots)
-            .without_private(&config.folders);
+            .without_private(&config.folders, began(session));
         rebuilt.left_out = copying.left_out();
         copying.roots()?;
         let (not_copied, mut names) = copying.into_notes();
@@ -91,6 +97,8 @@ impl Rebuilt {
             }
         }
         names.close();
+        let home = config.folders.home.canonicalize().ok();
+        rebuilt.home = home.and_then(|home| copy_of_home(&rebuilt.roots, &home));
         notes.extend(copy::without_repository(&rebuilt.roots));
         rebuilt.notes = bounded(notes);
         Ok(rebuilt)
@@ -108,7 +116,8 @@ impl Rebuilt {
             true => Err(CliError::failed(Text::NoFolderRecorded)),
             false => {
                 let (notes, made, left_out) = (Vec::new(), Made::default(), Vec::new());
-                Ok(Self { scratch, roots, notes, made, left_out, log_is_masked: false })
+                let (home, log_is_masked) = (None, false);
+                Ok(Self { scratch, roots, home, notes, made, left_out, log_is_masked })
             }
         }
     }
@@ -162,6 +171,18 @@ fn place(roots: &[Root], path: &Path) -> Option<PathBuf> {
         }
     }
     Some(place)
+}
+
+/// Returns where the copy of the folder `home` is, if it is one of the roots or in one, and behind no link.
+fn copy_of_home(roots: &[Root], home: &Path) -> Option<PathBuf> {
+    let copy = place(roots, home)?;
+    copy.symlink_metadata().is_ok_and(|found| found.is_dir()).then_some(copy)
+}
+
+/// Returns when a session began.
+fn began(session: &Session) -> SystemTime {
+    let first_ms = session.records.iter().map(|record| record.time_ms).min().unwrap_or_default();
+    UNIX_EPOCH + Duration::from_millis(first_ms)
 }
 
 /// Returns the folders that the session worked in: those of its last process, and those that only

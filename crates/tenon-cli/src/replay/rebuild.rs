@@ -23,7 +23,7 @@ use tenon_sandbox::{
 };
 
 use super::{
-    Rebuilt, attributes,
+    Rebuilt, attributes, began,
     copy::{make_pipe, make_room, remove},
     layout,
     made::Made,
@@ -116,9 +116,9 @@ fn missing(session: &Session, infos: &[CheckpointInfo]) -> usize {
 /// The checkpoints since the session began, of all sessions, the newest first; without those whose
 /// undo is among them, and that undo, unless what a call had changed that was cut short is to be kept.
 fn to_take_back(session: &Session, infos: &[CheckpointInfo], made: &Made) -> Vec<CheckpointId> {
-    let first_ms = session.records.iter().map(|record| record.time_ms).min().unwrap_or_default();
     // Checkpoints know the second.
-    let began = UNIX_EPOCH + Duration::from_secs(first_ms / 1_000);
+    let since = began(session).duration_since(UNIX_EPOCH).unwrap_or_default();
+    let began = UNIX_EPOCH + Duration::from_secs(since.as_secs());
     // A fork has calls of the session that it left.
     let told: BTreeSet<(u64, &str)> = session
         .records

@@ -20,7 +20,7 @@ use super::{
         ABOUT, ABOUT_BYTES_MAX, About, BYTES_MAX, CHANGES, CHANGES_BYTES_MAX, ENTRIES_MAX, LOG,
         POWERS, ROOTS, ROOTS_MAX, VERSION,
     },
-    copy, layout,
+    copy, copy_of_home, layout,
     made::{MADE, Made, Stored},
     scratch::Scratch,
     tar::{self, DEPTH_MAX, Entry, EntryKind},
@@ -58,7 +58,8 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
     };
     let (notes, left_out) = (copy::without_repository(&roots), Vec::new());
     let log_is_masked = about.log_is_masked;
-    Ok((session, Rebuilt { scratch, roots, notes, made, left_out, log_is_masked }))
+    let home = about.home.first().and_then(|home| copy_of_home(&roots, home));
+    Ok((session, Rebuilt { scratch, roots, home, notes, made, left_out, log_is_masked }))
 }
 
 /// Reads on behind the archive to the end of the file, where the checksum of all of it is.

@@ -177,6 +177,7 @@ impl Toolchains {
         let walls = Sandbox::new(Settings {
             roots: Vec::new(),
             home: None,
+            covered: Vec::new(),
             readable: Vec::new(),
             ways: Vec::new(),
             toolchains: Vec::new(),

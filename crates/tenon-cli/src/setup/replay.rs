@@ -48,14 +48,25 @@ pub(crate) async fn replaying(
     let state = files.scratch.state();
     let results = state.join("results");
     let logs = state.join("sessions");
-    let workspace = workspace(config, files)?;
+    let mut here = match &files.home {
+        Some(home) => config.in_copy_of_home(home),
+        None => config.clone(),
+    };
+    let workspace = workspace(&here, files)?;
     let workspace = workspace.with_spill(&results).map_err(no_folder)?;
     let (journal, workspace) = journal(config, session, workspace, &state);
     let sandbox = if runs {
         let mut hidden = journal.as_ref().map(Journal::folders).unwrap_or_default();
         hidden.push(logs.clone());
         std::fs::DirBuilder::new().recursive(true).create(&logs)?;
-        walls::sandbox(config, &workspace, &results, hidden).await?
+        if files.home.is_some() {
+            let own = &config.folders;
+            hidden.extend([own.config.clone(), own.sessions(), own.history()]);
+            // In the copy it is there for its name alone.
+            let of_copy = std::mem::replace(&mut here.folders.state, state.clone());
+            here.folders.covered.push(of_copy);
+        }
+        walls::sandbox(&here, &workspace, &results, hidden).await?
     } else {
         tenon_agent::Sandbox::unconfined(Vec::new())
     };
@@ -65,7 +76,7 @@ pub(crate) async fn replaying(
     let mut options = AgentOptions::new(provider, workspace, sandbox);
     let settings = &config.settings;
     options.rules = if runs { rules(config, &SessionArgs::default())? } else { Rules::default() };
-    options.places = config.folders.places_for_rules(&options.workspace);
+    options.places = here.folders.places_for_rules(&options.workspace);
     options.result_chars_max = settings.result_chars_max.get();
     options.masking = masking(config);
     let kept = LogRecall { folder: logs, session: log.id().to_owned() };
@@ -96,7 +107,11 @@ fn workspace(config: &Config, files: &Rebuilt) -> Result<Workspace, CliError> {
     }
     let (folders, file) = (&config.folders, config.folders.config_file());
     let own = [&folders.config, &file, &folders.state, &files.scratch.state()];
-    Ok(own.iter().fold(workspace, |workspace, folder| workspace.with_own_folder(folder)))
+    // Elsewhere it has the copy in it.
+    let cache = files.home.as_ref().map(|_| &folders.cache);
+    let own = own.into_iter().chain(cache);
+    let workspace = own.fold(workspace, |workspace, folder| workspace.with_own_folder(folder));
+    Ok(workspace.with_protected(&config.own_files()))
 }
 
 /// Returns the journal of the copy, if the session had one: what calls change is compared, and told

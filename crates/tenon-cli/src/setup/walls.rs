@@ -89,6 +89,7 @@ pub(crate) async fn walls(
     let settings = WallSettings {
         roots,
         home: Some(folders.home.clone()),
+        covered: folders.covered.clone(),
         readable: results.map(Path::to_path_buf).into_iter().chain(config.readable()?).collect(),
         ways: workspace.ways().into_iter().chain(config.ways_to_readable()?).collect(),
         toolchains: config.toolchain_folders(),

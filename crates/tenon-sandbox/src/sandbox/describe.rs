@@ -102,6 +102,7 @@ impl Sandbox {
     /// # let sandbox = Sandbox::new(tenon_sandbox::Settings {
     /// #     roots: Vec::new(),
     /// #     home: None,
+    /// #     covered: Vec::new(),
     /// #     readable: Vec::new(),
     /// #     ways: Vec::new(),
     /// #     toolchains: Vec::new(),
@@ -415,6 +416,7 @@ mod tests {
         let settings = Settings {
             roots: vec!["/tmp/work".into()],
             home: Some("/home/nobody-has-this".into()),
+            covered: Vec::new(),
             readable: Vec::new(),
             ways: Vec::new(),
             toolchains: Vec::new(),

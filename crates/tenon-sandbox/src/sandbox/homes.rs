@@ -26,7 +26,7 @@ const SYSTEM: [&str; 11] =
 const OF_MANY: [&str; 7] = ["/", "/srv", "/var", "/var/lib", "/var/www", "/var/mail", "/var/spool"];
 
 /// Returns the homes of others than this user that neither hold what the session works in nor lie
-/// beneath what is `covered` anyway.
+/// beneath what is `covered` anyway, and what the settings name besides.
 #[expect(clippy::disallowed_methods, reason = "the machine's list of users")]
 pub(super) fn of_others(
     settings: &Settings,
@@ -46,6 +46,8 @@ pub(super) fn of_others(
     homes.sort();
     // What lies in another one goes with it.
     homes.dedup_by(|one, above| one.starts_with(&*above));
+    // What the session works in may lie in these.
+    homes.extend(canonical(&settings.covered).into_iter().filter(|it| it.parent().is_some()));
     homes
 }
 

@@ -16,6 +16,9 @@ pub struct Settings {
     pub roots: Vec<PathBuf>,
     /// The user's home folder, of which a command sees toolchains only.
     pub home: Option<PathBuf>,
+    /// Folders that are empty for commands as other people's homes are, but for the roots and what is readable in
+    /// them: the user's own home, where [`Settings::home`] is a copy of it. Links in that copy show no toolchains.
+    pub covered: Vec<PathBuf>,
     /// What a command may read besides, where it would see nothing: beneath HOME, /run, /mnt.
     pub readable: Vec<PathBuf>,
     /// Folders that variables of the user's name for what toolchains fetch and keep. Where a command sees one,

@@ -256,6 +256,7 @@ mod tests {
                 roots: vec![at("go/src/work")],
                 home: Some(at("home")),
                 ways: Vec::new(),
+                covered: Vec::new(),
                 readable: Vec::new(),
                 toolchains: named.to_vec(),
                 virtual_environment: None,

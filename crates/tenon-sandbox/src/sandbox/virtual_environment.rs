@@ -127,6 +127,7 @@ mod tests {
         let settings = Settings {
             roots: vec![home.join("work/a")],
             home: Some(home.clone()),
+            covered: Vec::new(),
             readable: Vec::new(),
             ways: Vec::new(),
             toolchains: Vec::new(),

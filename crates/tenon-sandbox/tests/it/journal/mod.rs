@@ -119,6 +119,7 @@ impl Scene {
         let settings = Settings {
             roots: workspace.roots(),
             home: Some(path.join("home")),
+            covered: Vec::new(),
             readable: Vec::new(),
             ways: Vec::new(),
             toolchains: Vec::new(),

@@ -6,6 +6,7 @@
 mod attacks;
 mod benign;
 mod bubblewrap;
+mod copied_home;
 mod disk;
 mod jobs;
 mod lifetime;
@@ -72,6 +73,7 @@ impl Place {
         let mut settings = Settings {
             roots: workspace.roots(),
             home: Some(home),
+            covered: Vec::new(),
             // Else it would be an empty private folder, and every attack would fail for that.
             readable: vec![path.clone()],
             ways: Vec::new(),
