@@ -249,6 +249,10 @@ fn begin(
     let abilities = Some(Abilities { context_window_tokens, ..known.clone() });
     let (version, model, price) = (LOG_VERSION, provider.model().to_owned(), known.price);
     let (folders, tenon) = (workspace.roots(), env!("CARGO_PKG_VERSION").to_owned());
+    let named = match workspace.ways().is_empty() {
+        true => Vec::new(),
+        false => workspace.named_roots(),
+    };
     let Some(session) = resumed else {
         recorder.record(SessionNote::SessionStarted {
             version,
@@ -261,6 +265,7 @@ fn begin(
             forked_from: None,
             results_of: None,
             moved_to: Vec::new(),
+            named,
         })?;
         return Ok(Restored::default());
     };
@@ -280,6 +285,7 @@ fn begin(
         session: recorder.session_id().to_owned(),
         forked_from: session.forked_from().map(str::to_owned),
         workspace: folders,
+        named,
         model,
         tenon,
         price,

@@ -53,6 +53,10 @@ pub enum SessionNote {
         /// folder: what follows up to where it goes on itself was done in `workspace`.
         #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::stored_paths")]
         moved_to: Vec<PathBuf>,
+        /// The paths by which the user named the folders of `workspace`, in the same order; nothing if none of
+        /// them led through a symbolic link. Older versions do not say it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::stored_paths")]
+        named: Vec<PathBuf>,
     },
     /// The session goes on in another process.
     SessionResumed {
@@ -67,6 +71,9 @@ pub enum SessionNote {
         /// The folders that the session may work in from here on; the first is the root.
         #[serde(with = "crate::stored_paths")]
         workspace: Vec<PathBuf>,
+        /// The paths by which the user named them, as in [`SessionNote::SessionStarted`].
+        #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::stored_paths")]
+        named: Vec<PathBuf>,
         /// `PROVIDER/NAME` of the model from here on.
         model: String,
         /// The version of the program or library from here on.

@@ -258,6 +258,37 @@ impl Session {
         folders.into_iter().collect()
     }
 
+    /// Returns the paths through symbolic links by which the user named folders of the session, each with its
+    /// folder: those of all processes, each once.
+    ///
+    /// ```
+    /// use tenon_agent::read_session;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let log = r#"{"time_ms":1,"type":"session_started","version":1,"session":"one",
+    ///     "workspace":["/work","/data/lib"],"named":["/work","/lib"],"model":"m","tenon":"0.1.0"}"#;
+    /// std::fs::write(folder.path().join("one.jsonl"), log.replace('\n', "") + "\n")?;
+    /// let session = read_session(folder.path(), "one")?;
+    /// assert_eq!(session.ways(), [("/lib".as_ref(), "/data/lib".as_ref())]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ways(&self) -> Vec<(&Path, &Path)> {
+        let mut ways = Vec::new();
+        for record in &self.records {
+            if let SessionEvent::Session(
+                SessionNote::SessionStarted { workspace, named, .. }
+                | SessionNote::SessionResumed { workspace, named, .. },
+            ) = &record.event
+            {
+                let pairs = named.iter().zip(workspace).filter(|(named, folder)| named != folder);
+                ways.extend(pairs.map(|(named, folder)| (named.as_path(), folder.as_path())));
+            }
+        }
+        ways.sort();
+        ways.dedup();
+        ways
+    }
+
     /// Returns the session that this one left, if it is a fork.
     ///
     /// ```
@@ -285,14 +316,16 @@ impl Session {
     pub(super) fn fork_note(&self, id: &str, moved_to: &[PathBuf]) -> Record {
         let (last, model) = self.worked_with().unwrap_or_default();
         // What follows the first line was done where that one says, and said to the model that it named.
-        let (workspace, model, abilities) = match self.records.first().map(|record| &record.event) {
+        let first = self.records.first().map(|record| &record.event);
+        let (workspace, named, model, abilities) = match first {
             Some(SessionEvent::Session(SessionNote::SessionStarted {
                 workspace,
+                named,
                 model,
                 abilities,
                 ..
-            })) => (workspace.as_slice(), model.as_str(), abilities.clone()),
-            _ => (last, model, None),
+            })) => (workspace.as_slice(), named.clone(), model.as_str(), abilities.clone()),
+            _ => (last, Vec::new(), model, None),
         };
         let works_in = if moved_to.is_empty() { last } else { moved_to };
         let moved_to = if works_in.first() == workspace.first() { &[] } else { works_in };
@@ -307,6 +340,7 @@ impl Session {
             forked_from: Some(self.id.clone()),
             results_of: Some(self.results_of().to_owned()),
             moved_to: moved_to.to_vec(),
+            named,
         };
         Record { time_ms: now_ms(), event: event.into() }
     }

@@ -99,6 +99,7 @@ fn session() -> Vec<Record> {
             forked_from: None,
             results_of: None,
             moved_to: Vec::new(),
+            named: Vec::new(),
         }),
         user("把 README.md 中的 v1 改成 v2\nand add a docstring"),
         assistant("\nI'll read the file **first**. 先读文件 👍🏽\n\n"),

@@ -2,13 +2,24 @@
 //! hold. What is absolute in a folder and leads to one of them (a symbolic link, a path in a file of git) leads to
 //! its copy, and in a bundle to where it was recorded.
 
+#![expect(clippy::disallowed_methods, reason = "makes links in a folder of tenon's own")]
+
 use std::{
     ffi::OsStr,
-    os::unix::ffi::{OsStrExt, OsStringExt},
-    path::{Path, PathBuf},
+    fs, io,
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::symlink,
+    },
+    path::{Component, Path, PathBuf},
 };
 
+use tenon_agent::Session;
+
 use super::Root;
+
+/// The most links to folders, of which a session has a few.
+const WAYS_MAX: usize = 16;
 
 /// The longest path of a copy beneath the folder that all are in: with what is in it, and where that lies, it is to be
 /// one for the kernel (4,096 bytes).
@@ -36,6 +47,36 @@ pub(super) fn beneath(folders: &[PathBuf]) -> Vec<PathBuf> {
     };
     let places: Option<Vec<PathBuf>> = folders.iter().map(place).collect();
     places.unwrap_or_else(|| by_number(folders.len()))
+}
+
+/// Returns the paths through links by which `folders` of a session were named, each with its folder, as far as a
+/// replay can have a link there: what is in a folder is copied with it.
+pub(super) fn ways(session: &Session, folders: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
+    let is_name = |part: Component| matches!(part, Component::RootDir | Component::Normal(_));
+    let meets = |one: &Path, other: &Path| one.starts_with(other) || other.starts_with(one);
+    let mut ways: Vec<(PathBuf, PathBuf)> = Vec::new();
+    for (way, folder) in session.ways() {
+        let is_free = !folders.iter().any(|other| meets(way, other))
+            && !ways.iter().any(|(other, _)| meets(way, other));
+        let is_path = way.is_absolute() && way.parent().is_some() && way.components().all(is_name);
+        if is_path && is_free && ways.len() < WAYS_MAX && folders.iter().any(|it| it == folder) {
+            ways.push((way.to_path_buf(), folder.to_path_buf()));
+        }
+    }
+    ways
+}
+
+/// Makes the links of `ways`, whose places are `links`, and returns them.
+pub(super) fn link_ways(
+    roots: &[Root],
+    ways: &[(PathBuf, PathBuf)],
+    links: Vec<Root>,
+) -> io::Result<Vec<Root>> {
+    for (link, (_, folder)) in links.iter().zip(ways) {
+        fs::create_dir_all(link.copy.parent().unwrap_or(&link.copy))?;
+        symlink(here(roots, folder), &link.copy)?;
+    }
+    Ok(links)
 }
 
 /// Returns places beside each other, in bundles and where nothing else is possible.
@@ -113,8 +154,8 @@ pub(super) fn repository(folder: &Path, content: &[u8]) -> Option<PathBuf> {
     let mut whole = PathBuf::new();
     for component in folder.join(OsStr::from_bytes(path)).components() {
         match component {
-            std::path::Component::ParentDir => drop(whole.pop()),
-            std::path::Component::CurDir => {}
+            Component::ParentDir => drop(whole.pop()),
+            Component::CurDir => {}
             other => whole.push(other),
         }
     }

@@ -40,6 +40,8 @@ pub(crate) struct Rebuilt {
     pub(crate) scratch: Scratch,
     /// Each root as it was named in the session, and where it is now.
     pub(crate) roots: Vec<Root>,
+    /// Paths through links by which folders were named, and the links in their places.
+    pub(crate) ways: Vec<Root>,
     /// The copy of the user's home folder, where a root was that or held it.
     pub(crate) home: Option<PathBuf>,
     /// What is not as it was, a sentence each, in English as a report in JSON has it.
@@ -73,13 +75,15 @@ impl Rebuilt {
         let own = journal.as_ref().map(Journal::folders).unwrap_or_default();
         let (roots, made) = (Vec::new(), Made::default());
         let (notes, left_out, log_is_masked) = (Vec::new(), Vec::new(), false);
-        let home = None;
-        let mut rebuilt = Self { scratch, roots, home, notes, made, left_out, log_is_masked };
+        let (home, ways) = (None, Vec::new());
+        let mut rebuilt = Self { scratch, roots, ways, home, notes, made, left_out, log_is_masked };
         let not_there = |folder: &PathBuf| {
             format!("{}, a folder of the session, is not there any more", folder.display())
         };
         let mut notes: Vec<String> = gone.iter().map(not_there).collect();
-        rebuilt.roots = rebuilt.scratch.roots(folders);
+        let links = layout::ways(session, &folders);
+        let ways;
+        (rebuilt.roots, ways) = rebuilt.scratch.roots(folders, &links);
         let mut copying = copy::Copying::new(&own, rebuilt.scratch.path(), &rebuilt.roots)
             .without_private(&config.folders, began(session));
         rebuilt.left_out = copying.left_out();
@@ -97,6 +101,7 @@ impl Rebuilt {
             }
         }
         names.close();
+        rebuilt.ways = layout::link_ways(&rebuilt.roots, &links, ways)?;
         let home = config.folders.home.canonicalize().ok();
         rebuilt.home = home.and_then(|home| copy_of_home(&rebuilt.roots, &home));
         notes.extend(copy::without_repository(&rebuilt.roots));
@@ -108,7 +113,7 @@ impl Rebuilt {
     pub(crate) fn nothing(session: &Session, config: &Config) -> Result<Self, CliError> {
         let scratch = Scratch::new(config)?;
         let first = recorded_roots(&session.since_move()).0.into_iter().take(1);
-        let roots = scratch.roots(first.collect());
+        let (roots, _) = scratch.roots(first.collect(), &[]);
         for root in &roots {
             copy::make_folder(&root.copy)?;
         }
@@ -116,8 +121,8 @@ impl Rebuilt {
             true => Err(CliError::failed(Text::NoFolderRecorded)),
             false => {
                 let (notes, made, left_out) = (Vec::new(), Made::default(), Vec::new());
-                let (home, log_is_masked) = (None, false);
-                Ok(Self { scratch, roots, home, notes, made, left_out, log_is_masked })
+                let (ways, home, log_is_masked) = (Vec::new(), None, false);
+                Ok(Self { scratch, roots, ways, home, notes, made, left_out, log_is_masked })
             }
         }
     }

@@ -72,10 +72,20 @@ impl Scratch {
         &self.path
     }
 
-    /// Returns the folders with where their copies are, which lie to each other as the folders do.
-    pub(super) fn roots(&self, folders: Vec<PathBuf>) -> Vec<Root> {
-        let places = layout::beneath(&folders);
-        self.roots_at(folders, &places)
+    /// Returns the folders with where their copies are, which lie to each other as the folders do, and to the
+    /// `ways` by which they were named; and where those are.
+    pub(super) fn roots(
+        &self,
+        folders: Vec<PathBuf>,
+        ways: &[(PathBuf, PathBuf)],
+    ) -> (Vec<Root>, Vec<Root>) {
+        let count = folders.len();
+        let all: Vec<PathBuf> =
+            folders.into_iter().chain(ways.iter().map(|(way, _)| way.clone())).collect();
+        let places = layout::beneath(&all);
+        let mut roots = self.roots_at(all, &places);
+        let ways = roots.split_off(count);
+        (roots, ways)
     }
 
     /// The same for places beneath the folder that all copies are in.

@@ -47,10 +47,12 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
     let mut unpacking = Unpacking { scratch: &scratch, links, folders, pointers, changes: None };
     let about = unpacking.all(&mut limited).map_err(refused)?;
     to_the_end(&mut limited).map_err(refused)?;
-    let roots = unpacking.put(&about).map_err(refused)?;
-    let stored = unpacking.changes.take().unwrap_or_default();
     let mut session = read_session(scratch.path(), "session")
         .map_err(|error| CliError::usage(Text::BundleWithoutLog).with_source(error))?;
+    let links = layout::ways(&session.since_move(), &about.roots);
+    let (roots, ways) = unpacking.put(&about, &links).map_err(refused)?;
+    let ways = layout::link_ways(&roots, &links, ways).map_err(refused)?;
+    let stored = unpacking.changes.take().unwrap_or_default();
     session.id = about.session;
     let made = match about.has_changes {
         true => Made::of(&session.since_move()).with(stored, scratch.path()),
@@ -59,7 +61,7 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
     let (notes, left_out) = (copy::without_repository(&roots), Vec::new());
     let log_is_masked = about.log_is_masked;
     let home = about.home.first().and_then(|home| copy_of_home(&roots, home));
-    Ok((session, Rebuilt { scratch, roots, home, notes, made, left_out, log_is_masked }))
+    Ok((session, Rebuilt { scratch, roots, ways, home, notes, made, left_out, log_is_masked }))
 }
 
 /// Reads on behind the archive to the end of the file, where the checksum of all of it is.
@@ -114,16 +116,20 @@ impl Unpacking<'_> {
         about.ok_or_else(|| tar::wrong("it does not say what it is"))
     }
 
-    /// Puts the copies where they belong, and makes what leads to them; returns them.
-    fn put(&self, about: &About) -> io::Result<Vec<Root>> {
+    /// Puts the copies where they belong, and makes what leads to them; returns them, and where `ways` are.
+    fn put(
+        &self,
+        about: &About,
+        ways: &[(PathBuf, PathBuf)],
+    ) -> io::Result<(Vec<Root>, Vec<Root>)> {
         let folders = about.roots.clone();
         // There what is in two of them is twice.
-        let roots = match about.version < VERSION && layout::are_nested(&folders) {
+        let (roots, ways) = match about.version < VERSION && layout::are_nested(&folders) {
             true => {
                 let places = layout::by_number(folders.len());
-                self.scratch.roots_at(folders, &places)
+                (self.scratch.roots_at(folders, &places), Vec::new())
             }
-            false => self.scratch.roots(folders),
+            false => self.scratch.roots(folders, ways),
         };
         let is_part = |root: &Root| layout::is_part(&roots, root);
         for (number, root) in roots.iter().enumerate().filter(|(_, root)| !is_part(root)) {
@@ -157,7 +163,7 @@ impl Unpacking<'_> {
         for (root, modified) in roots.iter().zip(&about.roots_modified) {
             set_moment(&root.copy, *modified);
         }
-        Ok(roots)
+        Ok((roots, ways))
     }
 
     /// Returns where a root is until it is put where it belongs.

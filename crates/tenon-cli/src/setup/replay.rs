@@ -15,7 +15,7 @@ use crate::{
     args::SessionArgs,
     config::{Config, Settings},
     error::CliError,
-    replay::Rebuilt,
+    replay::{Rebuilt, Root},
     texts::Text,
     values::{ModeName, SandboxName},
 };
@@ -89,6 +89,7 @@ pub(crate) async fn replaying(
     let mut places: Vec<(String, String)> = files
         .roots
         .iter()
+        .chain(&files.ways)
         .map(|root| (root.recorded.display().to_string(), root.copy.display().to_string()))
         .collect();
     let here = results.display().to_string();
@@ -99,11 +100,16 @@ pub(crate) async fn replaying(
 }
 
 fn workspace(config: &Config, files: &Rebuilt) -> Result<Workspace, CliError> {
-    let mut roots = files.roots.iter();
+    let named = |root: &Root| {
+        let leads_there = |way: &&Root| way.copy.canonicalize().is_ok_and(|it| it == root.copy);
+        let way = files.ways.iter().find(leads_there);
+        way.map_or_else(|| root.copy.clone(), |way| way.copy.clone())
+    };
+    let mut roots = files.roots.iter().map(named);
     let first = roots.next().ok_or_else(|| CliError::failed(Text::NoFolderToWork))?;
-    let mut workspace = Workspace::open(&first.copy).map_err(no_folder)?;
+    let mut workspace = Workspace::open(&first).map_err(no_folder)?;
     for root in roots {
-        workspace = workspace.with_root(&root.copy).map_err(no_folder)?;
+        workspace = workspace.with_root(&root).map_err(no_folder)?;
     }
     let (folders, file) = (&config.folders, config.folders.config_file());
     let own = [&folders.config, &file, &folders.state, &files.scratch.state()];

@@ -73,6 +73,25 @@ fn check(files: &str, calls: &[Value], folders: &[&str]) -> Place {
 }
 
 #[test]
+fn a_folder_that_was_named_by_a_link_is_come_to_by_it() {
+    let read = call("read_file", json!({"path": "../llib/f"}));
+    let edit = call("edit_file", json!({"path": "@/llib/f", "old_text": "one", "new_text": "two"}));
+    let calls = [
+        bash(
+            "cat ../llib/f @/llib/f ../far/lib/f; echo more >> ../llib/f; ls ../llib; realpath ../llib/f",
+        ),
+        read,
+        edit,
+        call("glob", json!({"pattern": "../llib/*"})),
+        bash("cd ../llib && pwd -P && cat f; cat @/by/way/g"),
+    ];
+    let files = "mkdir -p ../far/lib ../far/way ../to; echo one > ../far/lib/f; echo g > ../far/way/g; \
+                 ln -s far/lib ../llib; ln -s @/far ../by";
+    let place = check(files, &calls, &["../llib", "@/by/way"]);
+    assert_eq!(std::fs::read_to_string(place.path("far/lib/f")).unwrap(), "two\nmore\n");
+}
+
+#[test]
 fn relative_paths_lead_from_one_folder_to_another() {
     let read = call("read_file", json!({"path": "../lib/f"}));
     let edit = call("edit_file", json!({"path": "../lib/f", "old_text": "one", "new_text": "two"}));

@@ -249,6 +249,15 @@ impl Workspace {
         writable.filter_map(|root| root.alias.clone()).collect()
     }
 
+    /// Returns the paths by which the writable roots were named, absolute and without `..`, in the order of
+    /// [`Workspace::roots`].
+    #[must_use]
+    pub fn named_roots(&self) -> Vec<PathBuf> {
+        let writable = self.shared.roots.iter().filter(|root| !root.read_only);
+        let named = writable.map(|root| root.alias.as_ref().unwrap_or(&root.path).clone());
+        named.collect()
+    }
+
     /// Returns the folder that long results are spilled to.
     #[must_use]
     pub fn spill_folder(&self) -> Option<&Path> {
@@ -310,7 +319,7 @@ impl Root {
                 Some(code) => FileError::from_errno(&shown, Errno::from_raw_os_error(code)),
                 None => fail(source),
             })?;
-        let alias = std::path::absolute(path).map_err(fail)?;
+        let alias = without_parents(&std::path::absolute(path).map_err(fail)?);
         let failed = |errno| FileError::from_errno(&shown, errno);
         let folder = Arc::new(open_folder(&canonical).map_err(failed)?);
         let opened = OpenRoot::new(canonical.clone(), Arc::clone(&folder)).map_err(failed)?;
@@ -427,6 +436,15 @@ fn kind_in_words(kind: FileType) -> &'static str {
         FileType::BlockDevice => "block device",
         _ => "special file",
     }
+}
+
+/// Returns a path with all up to its last `..` as it leads, links followed: how a folder is named from elsewhere.
+fn without_parents(path: &Path) -> PathBuf {
+    let parts: Vec<Component> = path.components().collect();
+    let count = parts.iter().rposition(|part| *part == Component::ParentDir).map_or(0, |at| at + 1);
+    let (above, rest) = parts.split_at_checked(count).unwrap_or_default();
+    let above: PathBuf = above.iter().collect();
+    canonical_or_lexical(&above).join(rest.iter().collect::<PathBuf>())
 }
 
 #[cfg(test)]

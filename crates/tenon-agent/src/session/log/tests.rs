@@ -22,6 +22,7 @@ fn started(id: &str) -> Record {
         forked_from: None,
         results_of: None,
         moved_to: Vec::new(),
+        named: Vec::new(),
     };
     Record { time_ms: 1, event: event.into() }
 }
