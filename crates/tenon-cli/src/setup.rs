@@ -38,7 +38,7 @@ pub(crate) use walls::{proxy, walls};
 use self::recall::LogRecall;
 use crate::{
     args::SessionArgs,
-    config::{Config, Endpoint, RuleFor, Settings, read_rule},
+    config::{Config, Endpoint, Folders, RuleFor, Settings, read_rule},
     error::CliError,
     masked,
     model_choice::{self, Choice, Chosen},
@@ -304,12 +304,16 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     let own: [&Path; 4] = [&folders.config, &file, &folders.state, &folders.cache];
     let workspace =
         own.iter().fold(workspace, |workspace, folder| workspace.with_own_folder(folder));
+    Ok(with_closed_places(workspace.with_protected(&config.own_files()), folders))
+}
+
+/// Closes to file tools where programs keep secrets and what is tenon's own, as far as it lies in the workspace.
+fn with_closed_places(workspace: Workspace, folders: &Folders) -> Workspace {
     let secrets: Vec<_> = secrets_of_home(&folders.home)
         .chain(secrets_of_root())
         .chain([folders.config.clone()])
         .collect();
-    let workspace = workspace.with_protected(&config.own_files()).with_secrets(&secrets);
-    Ok(workspace.with_closed_folders(std::slice::from_ref(&folders.state)))
+    workspace.with_secrets(&secrets).with_closed_folders(std::slice::from_ref(&folders.state))
 }
 
 fn no_folder(error: FileError) -> CliError {

@@ -10,7 +10,9 @@ use tenon_agent::{
 use tenon_model::{Abilities, ScriptedProvider};
 use tenon_sandbox::{Journal, Workspace};
 
-use super::{journal_options, masking, no_folder, recall::LogRecall, rules, walls};
+use super::{
+    journal_options, masking, no_folder, recall::LogRecall, rules, walls, with_closed_places,
+};
 use crate::{
     args::SessionArgs,
     config::{Config, Settings},
@@ -117,7 +119,7 @@ fn workspace(config: &Config, files: &Rebuilt) -> Result<Workspace, CliError> {
     let cache = files.home.as_ref().map(|_| &folders.cache);
     let own = own.into_iter().chain(cache);
     let workspace = own.fold(workspace, |workspace, folder| workspace.with_own_folder(folder));
-    Ok(workspace.with_protected(&config.own_files()))
+    Ok(with_closed_places(workspace.with_protected(&config.own_files()), folders))
 }
 
 /// Returns the journal of the copy, if the session had one: what calls change is compared, and told

@@ -71,6 +71,9 @@ fn a_home_that_is_the_workspace_is_home_in_the_replay() {
         call("write_file", json!({"path": ".bashrc", "content": "x"})),
         call("read_file", json!({"path": ".bashrc"})),
         call("edit_file", json!({"path": "notes", "old_text": "more", "new_text": "less"})),
+        call("grep", json!({"pattern": "private|less"})),
+        call("glob", json!({"pattern": "**/*"})),
+        call("read_file", json!({"path": ".ssh/id_rsa"})),
         bash("git init -q ~/p; cd ~/p; cp ../notes .; git add -A; git status -s; ls -A ~ ~/.cache"),
     ];
     nothing_differs(&place, "home", &calls);
