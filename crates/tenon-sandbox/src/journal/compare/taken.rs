@@ -14,6 +14,7 @@ use crate::journal::order::Ordered;
 use crate::journal::record::{Image, Old, Place, State};
 use crate::journal::state::{At, held_state, of_node, state_of};
 use crate::journal::store::{Store, object_name};
+use crate::journal::trouble::Trouble;
 use crate::journal::walk::{Deeper, walk};
 
 /// A call that ran at the same time and was not undone.
@@ -59,9 +60,12 @@ impl<'a> Comparison<'a> {
             let named = others
                 .iter()
                 .filter_map(|other| other.image.entries.get(&folder)?.get(name).copied().flatten());
-            let id = named.into_iter().find(|id| !image.nodes.contains_key(id));
-            if let Some(taken) = id.and_then(|id| self.taken_one(&others, id)) {
-                self.taken_new(&others, taken);
+            let named: Vec<NodeId> = named.collect();
+            if let Some(id) = named.iter().find(|id| !image.nodes.contains_key(id)) {
+                let taken = self.taken_one(&others, *id);
+                taken.into_iter().for_each(|taken| self.taken_new(&others, taken));
+            } else if let Some(old) = named.iter().find_map(|id| image.nodes.get(id)) {
+                self.taken_name(&others, (folder, name), old);
             }
         }
     }
@@ -100,7 +104,9 @@ impl<'a> Comparison<'a> {
                 self.hash(At::Tree(self.store, &at), &node, &mut state);
                 return Some(Taken { place, at: Some(at), node, state });
             }
-            if old.gone && old.node.is_folder() {
+            // A copy is all that is kept where nobody was asked.
+            let is_compared = image.trouble.contains(&Trouble::Compared);
+            if old.gone && old.node.is_folder() || is_compared {
                 let (node, state) = (old.node.clone(), of_node(&old.node));
                 return Some(Taken { place, at: None, node, state });
             }
@@ -126,6 +132,46 @@ impl<'a> Comparison<'a> {
             return;
         };
         self.add_taken(&old.place, state, kind, (Some(&old.node), &node), 0);
+    }
+
+    /// A further name that this call gave something that was there before.
+    fn taken_name(&mut self, others: &[Other], (folder, name): (NodeId, &OsStr), old: &'a Old) {
+        let image: &'a Image = self.image;
+        let Some(place) = image.nodes.get(&folder).map(|folder| folder.place.join(name)) else {
+            return;
+        };
+        let is_given = old.moved.contains(&place) || image.trouble.contains(&Trouble::Compared);
+        if !is_given || self.has_lost_a_name(old.node.id) {
+            return;
+        }
+        let now = self.finder.find(old).and_then(|at| {
+            let node = node_at(self.store, &at).ok()??;
+            let state = self.after.get(&at).cloned();
+            Some((state.unwrap_or_else(|| state_of(self.store, &at, &node)), node))
+        });
+        let taken = now.or_else(|| {
+            let Taken { node, state, .. } = self.taken_one(others, old.node.id)?;
+            Some((state, node))
+        });
+        if let Some((state, node)) = taken {
+            self.add_taken(&place, state, ChangeKind::Created, (None, &node), 0);
+        }
+    }
+
+    /// Whether something is not at a name any more that it had before: that is told of.
+    fn has_lost_a_name(&mut self, id: NodeId) -> bool {
+        let image: &'a Image = self.image;
+        image.entries.iter().any(|(folder, names)| {
+            let mut names = names.iter().filter(|(_, before)| **before == Some(id)).peekable();
+            if names.peek().is_none() {
+                return false;
+            }
+            let at = image.nodes.get(folder).and_then(|folder| self.finder.find(folder));
+            names.any(|(name, _)| {
+                let now = at.as_ref().and_then(|at| node_at(self.store, &at.join(name)).ok()?);
+                now.is_none_or(|now| now.id != id)
+            })
+        })
     }
 
     /// Something that this call made.

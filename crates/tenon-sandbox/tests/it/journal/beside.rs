@@ -166,6 +166,19 @@ fn what_a_job_made_and_a_call_takes_away_is_listed_and_undone() {
 }
 
 #[test]
+fn a_further_name_that_a_job_gave_a_file_and_a_call_takes_away_is_listed_and_undone() {
+    check(&[Job("ln f m"), Call("mv m k")], &["created m"], &["renamed k"]);
+    check(&[Job("ln f m"), Call("mv m k"), CallEnds], &["created m"], &["renamed k"]);
+    check(&[Job("ln f m"), Call("rm m"), CallEnds], &["created m"], &["deleted m"]);
+    let written = [Job("ln d/x m"), Call("echo 2 >> d/x; mv m k"), CallEnds];
+    check(&written, &["edited d/x", "created m"], &["edited d/x", "renamed k"]);
+    let moved = [Job("mv d/x m"), Call("mv m k"), CallEnds];
+    check_lists(&moved, &["deleted d/x"], &["renamed k"]);
+    let removed = [Job("ln d/x m"), Call("rm m d/x"), CallEnds];
+    check_lists(&removed, &["created m"], &["deleted d/x", "deleted m"]);
+}
+
+#[test]
 fn what_a_call_made_and_a_job_takes_away_is_listed_and_undone() {
     // The first to change something is the older one.
     let first = Job("echo tick >&5");
