@@ -7,7 +7,7 @@ use super::Part;
 use crate::journal::CheckpointId;
 use crate::journal::compare::compare_image;
 use crate::journal::find::node_at;
-use crate::journal::node::{Node, NodeId};
+use crate::journal::node::{Moment, Node, NodeId};
 use crate::journal::record::{End, Image, LeftFile, Old, Place, State};
 use crate::journal::state::is_same;
 use crate::journal::store::Store;
@@ -20,6 +20,8 @@ struct Ends<'a> {
     store: &'a Store,
     /// The last one to end first.
     after: Vec<HashMap<&'a Place, &'a State>>,
+    /// What each of these left and another took away with the folder that it was in.
+    lost: Vec<HashSet<Place>>,
     /// Folders that one of them moved, from where to where.
     moved: Vec<(&'a Place, &'a Place)>,
 }
@@ -53,8 +55,10 @@ pub(super) fn end(store: &Store, image: &Image, id: CheckpointId, parts: &mut [P
 
 impl<'a> Ends<'a> {
     fn of(store: &'a Store, parts: &'a [Part]) -> Self {
-        let ends = parts.iter().filter_map(|part| part.image.end.as_ref());
+        let ended = || parts.iter().filter(|part| part.image.end.is_some());
+        let ends = ended().filter_map(|part| part.image.end.as_ref());
         let after = ends.map(|end| end.after.iter().map(|(at, state)| (at, state)).collect());
+        let lost = ended().map(|part| lost(store, part, parts));
         let moved = parts.iter().flat_map(|part| {
             let left_at = part.image.end.iter().flat_map(|end| &end.left_at);
             left_at.filter_map(|(id, left)| {
@@ -62,19 +66,22 @@ impl<'a> Ends<'a> {
                 (old.place != *left).then_some((&old.place, left))
             })
         });
-        Self { store, after: after.collect(), moved: moved.collect() }
+        Self { store, after: after.collect(), lost: lost.collect(), moved: moved.collect() }
     }
 
     /// How each place was that one of them touched.
     fn after(&self) -> BTreeMap<Place, State> {
         let mut after = BTreeMap::new();
         // What is as one of them left it, and what is as none did.
-        let (mut same, mut others) = (HashMap::new(), Vec::new());
+        let mut same: HashMap<NodeId, Vec<(&Place, &State)>> = HashMap::new();
+        let mut others = Vec::new();
         let places: HashSet<&Place> = self.after.iter().flat_map(HashMap::keys).copied().collect();
         for place in places {
             let now = self.look(place);
             if let Some(state) = self.same(place, place, now.as_ref()) {
-                same.extend(now.map(|now| (now.id, (place, state))));
+                if let Some(now) = now {
+                    same.entry(now.id).or_default().push((place, state));
+                }
                 after.insert(place.clone(), state.clone());
                 continue;
             }
@@ -87,7 +94,8 @@ impl<'a> Ends<'a> {
                 after.entry(at).or_insert_with(|| state.clone());
                 continue;
             }
-            if now.is_none() && place.above().any(|at| self.is_absent(&at)) {
+            let is_gone = || place.above().any(|at| self.is_absent(&at)) || self.is_lost(place);
+            if now.is_none() && is_gone() {
                 after.insert(place.clone(), State::Absent);
                 continue;
             }
@@ -100,8 +108,8 @@ impl<'a> Ends<'a> {
         }
         for (place, last, now) in others {
             // The same file by another name that a later one knew.
-            let known = now.and_then(|id| same.get(&id).copied());
-            let known = known.filter(|(name, _)| self.left_as_one(name, &place));
+            let mut known = now.iter().filter_map(|id| same.get(id)).flatten();
+            let known = known.find(|(name, _)| self.left_as_one(name, &place));
             after.insert(place, known.map_or(last, |(_, state)| state).clone());
         }
         after
@@ -148,6 +156,16 @@ impl<'a> Ends<'a> {
             .any(|after| after.get(place).is_some_and(|state| **state == State::Absent))
     }
 
+    /// Whether others took all that was left there away with its folder, in whose place another may stand.
+    fn is_lost(&self, place: &Place) -> bool {
+        let known =
+            self.after.iter().zip(&self.lost).filter(|(after, _)| {
+                after.get(place).is_some_and(|state| **state != State::Absent)
+            });
+        let mut known = known.map(|(_, lost)| place.and_above().any(|at| lost.contains(&at)));
+        known.next().is_some_and(|first| first && known.all(|is_lost| is_lost))
+    }
+
     /// Where something may have come to with folders above it.
     fn went(&self, place: &Place) -> Vec<Place> {
         let (mut found, mut next) = (Vec::new(), VecDeque::from([place.clone()]));
@@ -162,6 +180,34 @@ impl<'a> Ends<'a> {
         }
         found
     }
+}
+
+/// Returns the names at which one left something in folders that others removed.
+fn lost(store: &Store, part: &Part, parts: &[Part]) -> HashSet<Place> {
+    let left = || part.image.end.iter().flat_map(|end| &end.left_at);
+    let folders: HashMap<NodeId, &Place> = left().map(|(id, at)| (*id, at)).collect();
+    let nodes: HashMap<&Place, NodeId> = left().map(|(id, at)| (at, *id)).collect();
+    let mut lost = HashSet::new();
+    for other in parts.iter().filter(|other| other.id != part.id) {
+        let stays = other.image.end.iter().flat_map(|end| &end.left_at);
+        let stays: HashSet<NodeId> = stays.map(|(id, _)| *id).collect();
+        for (folder, names) in &other.image.entries {
+            let old = other.image.nodes.get(folder);
+            let Some(old) = old.filter(|old| old.gone && !stays.contains(folder)) else { continue };
+            let anew = node_at(store, &old.place).ok().flatten().map(|anew| anew.id);
+            let is_later =
+                |time: Moment| anew.is_none_or(|anew| anew.is_unborn() || anew.born_at() >= time);
+            // It may be in the folder that is there now only if that is older than this.
+            let is_lost = |at: &Place| {
+                let node = nodes.get(at);
+                folders.get(folder) == Some(&&old.place)
+                    || is_later(part.over)
+                    || node.is_some_and(|id| id.is_unborn() || is_later(id.born_at()))
+            };
+            lost.extend(names.keys().map(|name| old.place.join(name)).filter(is_lost));
+        }
+    }
+    lost
 }
 
 /// Where the calls left what was there before.

@@ -13,7 +13,31 @@ use super::{Scene, Walls};
 
 const PREPARE: &str = "umask 022; echo one > a; echo two > b; mkdir d; echo x > d/x; echo y > d/y";
 
-fn step(numbers: &mut Numbers) -> String {
+/// What the steps of one course are about.
+#[derive(Debug, Clone, Copy)]
+enum About {
+    Anything,
+    /// Further names of a file.
+    Links,
+    /// What is in a folder, which is removed and made anew.
+    Folder,
+}
+
+impl About {
+    fn of(numbers: &mut Numbers) -> Self {
+        [Self::Anything, Self::Links, Self::Folder][numbers.next(3)]
+    }
+
+    fn step(self, numbers: &mut Numbers) -> String {
+        match self {
+            Self::Anything => any_step(numbers),
+            Self::Links => link_step(numbers),
+            Self::Folder => folder_step(numbers),
+        }
+    }
+}
+
+fn any_step(numbers: &mut Numbers) -> String {
     const NAMES: [&str; 7] = ["a", "b", "n", "d", "e", "d/x", "d/n"];
     let mut name = || NAMES[numbers.next(NAMES.len())];
     let (one, two) = (name(), name());
@@ -31,11 +55,38 @@ fn step(numbers: &mut Numbers) -> String {
     }
 }
 
+fn link_step(numbers: &mut Numbers) -> String {
+    const NAMES: [&str; 4] = ["a", "n", "m", "d/n"];
+    let mut name = || NAMES[numbers.next(NAMES.len())];
+    let (one, two) = (name(), name());
+    match numbers.next(8) {
+        0..4 => format!("ln a {one}"),
+        4..6 => format!("mv -T {one} {two}"),
+        6 => format!("rm -f {one}"),
+        _ => format!("echo {} >> {one}", numbers.next(1000)),
+    }
+}
+
+fn folder_step(numbers: &mut Numbers) -> String {
+    const NAMES: [&str; 3] = ["d/x", "d/n", "d/y"];
+    let mut name = || NAMES[numbers.next(NAMES.len())];
+    let (one, two) = (name(), name());
+    let number = numbers.next(1000);
+    match numbers.next(10) {
+        0..4 => format!("echo {number} > {one}"),
+        4..6 => format!("echo {number} >> {one}"),
+        6 => format!("mv -T {one} {two}"),
+        7 => "rm -rf d".to_owned(),
+        _ => "rm -rf d; mkdir d".to_owned(),
+    }
+}
+
 /// Which of them does something, and what; nothing where it ends.
 type Step = (usize, Option<String>);
 
 fn steps(numbers: &mut Numbers) -> Vec<Step> {
     let (calls, count) = (2 + numbers.next(2), 3 + numbers.next(5));
+    let about = About::of(numbers);
     let mut steps: Vec<Step> = Vec::new();
     let mut ended = vec![false; calls];
     for _ in 0..count {
@@ -43,8 +94,8 @@ fn steps(numbers: &mut Numbers) -> Vec<Step> {
         if ended[who] {
             continue;
         }
-        steps.push((who, Some(step(numbers))));
-        if numbers.next(8) == 0 {
+        steps.push((who, Some(about.step(numbers))));
+        if numbers.next(4) == 0 {
             ended[who] = true;
             steps.push((who, None));
         }
@@ -77,6 +128,8 @@ struct Course {
     before: Tree,
     after: Tree,
     ids: Vec<CheckpointId>,
+    /// Those of which a list speaks.
+    listed: Vec<CheckpointId>,
     /// Out of the order in which the calls began, times of folders may be others.
     is_ordered: bool,
 }
@@ -88,8 +141,10 @@ impl Course {
         scene.prepare(PREPARE);
         let before = whole(&scene);
         let ids = run(&scene, steps);
+        let is_idle = |id: &&CheckpointId| scene.journal.is_idle(**id);
+        let listed = ids.iter().filter(|id| !is_idle(id)).copied().collect();
         let after = whole(&scene);
-        Self { scene, before, after, ids, is_ordered: true }
+        Self { scene, before, after, ids, listed, is_ordered: true }
     }
 
     fn is(&self, expected: &Tree, what: &str) -> Result<(), String> {
@@ -131,21 +186,39 @@ impl Course {
         self.must(&self.ids, &self.before, "undo in the end").map(drop)
     }
 
+    /// All that lists speak of at once, which is all but times of folders.
+    fn listed(mut self) -> Result<(), String> {
+        if self.listed.is_empty() {
+            self.is_ordered = false;
+            return self.is(&self.before, "nothing listed");
+        }
+        self.is_ordered = self.listed == self.ids;
+        let undone = self.must(&self.listed, &self.before, "undo of what is listed")?;
+        self.must(&[undone], &self.after, "redo of what is listed").map(drop)
+    }
+
     /// One by one in this order. Where one is refused, because another changed the same since, all that are left
-    /// are undone at once.
+    /// are undone at once; or all at once, where what was undone before an earlier one was not beside it.
     fn one_by_one(&self, order: &[CheckpointId]) -> Result<(), String> {
         let mut undone = Vec::new();
         for (at, id) in order.iter().enumerate() {
             let now = whole(&self.scene);
-            match self.undo(&[*id])? {
+            if let Ok(id) = self.undo(&[*id])? {
+                undone.push((id, now));
+                continue;
+            }
+            let rest = &order[at..];
+            match self.undo(rest)? {
                 Ok(id) => undone.push((id, now)),
+                Err(why) if self.is_ordered => return Err(format!("{rest:?} after {at}: {why}")),
                 Err(_) => {
-                    let rest = &order[at..];
-                    let what = format!("undo of the rest {rest:?} after {at}");
-                    undone.push((self.must(rest, &self.before, &what)?, now));
-                    break;
+                    for (id, was) in undone.drain(..).rev() {
+                        self.must(&[id], &was, &format!("redo of {id}"))?;
+                    }
+                    undone.push((self.must(&self.ids, &self.before, "all")?, self.after.clone()));
                 }
             }
+            break;
         }
         self.is(&self.before, "one by one")?;
         for (id, was) in undone.iter().rev() {
@@ -169,6 +242,9 @@ fn check(steps: &[Step], numbers: &mut Numbers, by_comparison: bool) -> Result<(
         return Ok(());
     }
     course.together()?;
+    if course.listed != course.ids {
+        Course::new(steps, by_comparison).listed()?;
+    }
     let course = Course::new(steps, by_comparison);
     let newest_first: Vec<CheckpointId> = course.ids.iter().rev().copied().collect();
     course.one_by_one(&newest_first)?;
@@ -197,10 +273,10 @@ fn check_random(by_comparison: bool, count: u64) {
     assert!(failed.is_empty(), "{} failed\n{}", failed.len(), failed.join("\n"));
 }
 
-/// In either order of two.
+/// In either order; who does nothing is over.
 fn check_fixed(steps: &[(usize, &str)]) {
-    let steps: Vec<Step> =
-        steps.iter().map(|(who, does)| (*who, Some((*does).to_owned()))).collect();
+    let does = |does: &str| (!does.is_empty()).then(|| does.to_owned());
+    let steps: Vec<Step> = steps.iter().map(|(who, what)| (*who, does(what))).collect();
     let one_by_one = |is_newest_first: bool| {
         let mut course = Course::new(&steps, false);
         course.is_ordered = is_newest_first;
@@ -211,6 +287,7 @@ fn check_fixed(steps: &[(usize, &str)]) {
         course.one_by_one(&order)
     };
     assert_eq!(Course::new(&steps, false).together(), Ok(()), "{steps:?}");
+    assert_eq!(Course::new(&steps, false).listed(), Ok(()), "{steps:?} listed");
     assert_eq!(one_by_one(true), Ok(()), "{steps:?} newest first");
     assert_eq!(one_by_one(false), Ok(()), "{steps:?} oldest first");
 }
@@ -225,6 +302,49 @@ fn a_folder_that_a_call_could_not_remove_and_a_job_moved_is_the_same_after_an_un
 #[test]
 fn a_folder_that_a_job_could_not_replace_and_a_call_moved_comes_back_with_either_undo() {
     check_fixed(&[(0, "mv -T b d"), (1, "mv -T d e; echo 1 > n; echo 2 > a")]);
+}
+
+#[test]
+fn a_further_name_that_a_job_gave_a_file_and_a_call_moved_or_removed_is_undone_in_any_order() {
+    for later in [
+        "mv m m2",
+        "rm m",
+        "mkdir e; mv m e/m",
+        "mv b m",
+        "echo 1 >> a; mv m m2",
+        "mv a a2; mv m m2",
+    ] {
+        check_fixed(&[(0, "ln a m"), (1, later)]);
+        check_fixed(&[(1, "chmod 700 d"), (0, "ln a m"), (1, later)]);
+        check_fixed(&[(0, "ln a m"), (1, later), (0, "echo 2 >> a")]);
+    }
+    check_fixed(&[(0, "mkdir e; ln a e/m"), (1, "mv e/m m")]);
+    check_fixed(&[(0, "mkdir e; ln a e/m"), (1, "mv e e2")]);
+    check_fixed(&[(0, "mkdir e; ln a e/m"), (1, "rm -r e")]);
+    check_fixed(&[(0, "ln a m; ln a m2"), (1, "mkdir e; mv m m2 e"), (2, "rm e/m")]);
+    check_fixed(&[(0, "ln a m"), (1, "mv m m2"), (0, "ln a m"), (2, "rm m m2")]);
+}
+
+#[test]
+fn a_file_of_several_whose_folder_one_removed_and_made_anew_is_undone_with_all_of_them() {
+    let anew = "rm -r d; mkdir d";
+    for (first, second) in [
+        ("echo 1 > d/x", "echo 2 > d/x"),
+        ("echo 1 >> d/x", "echo 2 >> d/x"),
+        ("echo 1 > d/n", "echo 2 > d/n"),
+        ("echo 1 > d/x", "echo 2 > d/n"),
+        ("chmod 600 d/x", "echo 2 > d/x"),
+        ("echo 1 > d/x", "mkdir d/q; echo 2 > d/q/n"),
+        ("echo 1 > d/x", "mv d/x d/n"),
+    ] {
+        for end in
+            [anew, "mv d/x e; rm -r d; mkdir d", "echo 3 >> d/x; rm -r d; mkdir d; echo 4 > d/y"]
+        {
+            check_fixed(&[(0, first), (1, second), (1, ""), (2, end)]);
+            check_fixed(&[(0, first), (1, second), (1, ""), (0, end)]);
+            check_fixed(&[(2, "echo 0 > b"), (0, first), (1, second), (1, ""), (2, end)]);
+        }
+    }
 }
 
 #[test]
