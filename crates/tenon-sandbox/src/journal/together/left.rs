@@ -22,6 +22,8 @@ struct Ends<'a> {
     after: Vec<HashMap<&'a Place, &'a State>>,
     /// What each of these left and another took away with the folder that it was in.
     lost: Vec<HashSet<Place>>,
+    /// Folders that each of these made, of which it knew all that was in them.
+    made: Vec<HashSet<&'a Place>>,
     /// Folders that one of them moved, from where to where.
     moved: Vec<(&'a Place, &'a Place)>,
 }
@@ -59,6 +61,8 @@ impl<'a> Ends<'a> {
         let ends = ended().filter_map(|part| part.image.end.as_ref());
         let after = ends.map(|end| end.after.iter().map(|(at, state)| (at, state)).collect());
         let lost = ended().map(|part| lost(store, part, parts));
+        let ends = ended().filter_map(|part| part.image.end.as_ref());
+        let made = ends.map(|end| end.new_folders.iter().collect());
         let moved = parts.iter().flat_map(|part| {
             let left_at = part.image.end.iter().flat_map(|end| &end.left_at);
             left_at.filter_map(|(id, left)| {
@@ -66,7 +70,8 @@ impl<'a> Ends<'a> {
                 (old.place != *left).then_some((&old.place, left))
             })
         });
-        Self { store, after: after.collect(), lost: lost.collect(), moved: moved.collect() }
+        let (after, lost, made) = (after.collect(), lost.collect(), made.collect());
+        Self { store, after, lost, made, moved: moved.collect() }
     }
 
     /// How each place was that one of them touched.
@@ -94,7 +99,11 @@ impl<'a> Ends<'a> {
                 after.entry(at).or_insert_with(|| state.clone());
                 continue;
             }
-            let is_gone = || place.above().any(|at| self.is_absent(&at)) || self.is_lost(place);
+            let is_gone = || {
+                place.above().any(|at| self.is_absent(&at))
+                    || self.is_lost(place)
+                    || self.was_not_in_made(place)
+            };
             if now.is_none() && is_gone() {
                 after.insert(place.clone(), State::Absent);
                 continue;
@@ -164,6 +173,15 @@ impl<'a> Ends<'a> {
             });
         let mut known = known.map(|(_, lost)| place.and_above().any(|at| lost.contains(&at)));
         known.next().is_some_and(|first| first && known.all(|is_lost| is_lost))
+    }
+
+    /// Whether the last one that knows of it left a folder of its own there without it.
+    fn was_not_in_made(&self, place: &Place) -> bool {
+        let mut told = self.after.iter().zip(&self.made).filter_map(|(after, made)| {
+            let is_absent = after.get(place).map(|state| **state == State::Absent);
+            is_absent.or_else(|| place.above().any(|at| made.contains(&at)).then_some(true))
+        });
+        told.next() == Some(true)
     }
 
     /// Where something may have come to with folders above it.

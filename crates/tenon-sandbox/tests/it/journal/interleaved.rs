@@ -345,6 +345,8 @@ fn a_file_of_several_whose_folder_one_removed_and_made_anew_is_undone_with_all_o
             check_fixed(&[(2, "echo 0 > b"), (0, first), (1, second), (1, ""), (2, end)]);
         }
     }
+    check_fixed(&[(0, anew), (1, "echo 1 > d/n"), (1, ""), (0, "mv d/n d/y")]);
+    check_fixed(&[(2, anew), (1, "echo 1 >> d/n"), (2, "echo 2 > d/y"), (2, ""), (1, anew)]);
 }
 
 #[test]
