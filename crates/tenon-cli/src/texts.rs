@@ -222,10 +222,14 @@ texts! {
     ConflictChangedByRunning: "changed by {who}, which still runs", "被仍在运行的{who}改动";
     ConflictDeletedByRunning: "deleted by {who}, which still runs", "被仍在运行的{who}删除";
     ConflictCreatedByRunning: "made by {who}, which still runs", "由仍在运行的{who}新建";
+    ConflictMovedBy: "moved by {who} since", "此后被{who}移走";
+    ConflictMovedByRunning: "moved by {who}, which still runs", "被仍在运行的{who}移走";
     WhoStep: "step {step}", "第 {step} 步";
     WhoSession: "session {id}", "会话 {id} ";
     StillRuns: "Still running, and not undone: {calls}", "仍在运行，未撤销：{calls}";
     ConflictNotKept: "changed or gone since, and what was in it is not kept", "此后有改动或被删除，且未保留其原内容";
+    ConflictNotKeptBy: "changed, moved or deleted by {who} since, and what was in it is not kept", "此后被{who}改动、移走或删除，且未保留其原内容";
+    ConflictNotKeptByRunning: "changed, moved or deleted by {who}, which still runs, and what was in it is not kept", "被仍在运行的{who}改动、移走或删除，且未保留其原内容";
     ConflictNeeded: "what was made there stays: branches or the index of this repository were changed since", "其中新建的保留：此仓库的分支或索引此后有改动";
     ConflictHeld: "not as before, because of what is kept", "因所保留的内容而未恢复原状";
     FileCreated: "created ", "新建";

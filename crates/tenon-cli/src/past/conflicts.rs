@@ -1,9 +1,11 @@
 //! What forbids an undo, or was left as it was, as people read it: with the later call that changed it, if it was
 //! one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use tenon_sandbox::{CheckpointId, CheckpointState, Conflict as Found, ConflictReason};
+use tenon_sandbox::{
+    ChangeKind, Changes, CheckpointId, CheckpointState, Conflict as Found, ConflictReason,
+};
 
 use super::{Call, Past, shown};
 use crate::texts::{Language, Text};
@@ -23,6 +25,8 @@ pub(crate) struct By {
     who: Who,
     /// It still runs.
     runs: bool,
+    /// It gave it another name, or a folder above it.
+    moved: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,22 +44,32 @@ impl Past {
         // Who it was helps, and is not needed.
         let infos = self.journal.checkpoints().unwrap_or_default();
         let steps = self.steps();
-        let named = |id: CheckpointId| {
+        let named = |id: CheckpointId, path: &Path| {
             let info = infos.iter().find(|info| info.id == id)?;
             let call_id = info.name.split('\t').next().unwrap_or_default();
             let who = match info.session == self.session {
                 true => Who::Step(steps.of(id, call_id)?),
                 false => Who::Session(info.session.clone()),
             };
-            Some(By { who, runs: info.state == CheckpointState::Running })
+            let runs = info.state == CheckpointState::Running;
+            let changes = self.journal.changes(id).ok();
+            let moved = changes.is_some_and(|changes| has_moved(&changes, path));
+            Some(By { who, runs, moved })
         };
-        let named = found.into_iter().zip(by).map(|(Found { path, reason }, by)| Conflict {
-            path,
-            reason,
-            by: by.and_then(named),
+        let named = found.into_iter().zip(by).map(|(Found { path, reason }, by)| {
+            let by = by.and_then(|id| named(id, &path));
+            Conflict { path, reason, by }
         });
         named.collect()
     }
+}
+
+/// Whether a call gave something another name, or a folder above it.
+fn has_moved(changes: &Changes, path: &Path) -> bool {
+    changes.files.iter().any(|change| match &change.kind {
+        ChangeKind::Renamed { from, .. } => path.starts_with(from),
+        _ => false,
+    })
 }
 
 impl From<Found> for Conflict {
@@ -67,7 +81,10 @@ impl From<Found> for Conflict {
 impl Conflict {
     fn said(&self, language: Language) -> String {
         let by = self.by.as_ref();
+        let is_moved = by.is_some_and(|by| by.moved);
         let text = match (self.reason, by.map(|by| by.runs)) {
+            (ConflictReason::Deleted, Some(false)) if is_moved => Text::ConflictMovedBy,
+            (ConflictReason::Deleted, Some(true)) if is_moved => Text::ConflictMovedByRunning,
             (ConflictReason::Changed, None) => Text::ConflictChanged,
             (ConflictReason::Changed, Some(false)) => Text::ConflictChangedBy,
             (ConflictReason::Changed, Some(true)) => Text::ConflictChangedByRunning,
@@ -77,7 +94,9 @@ impl Conflict {
             (ConflictReason::Created, None) => Text::ConflictCreated,
             (ConflictReason::Created, Some(false)) => Text::ConflictCreatedBy,
             (ConflictReason::Created, Some(true)) => Text::ConflictCreatedByRunning,
-            (ConflictReason::NotKept, _) => Text::ConflictNotKept,
+            (ConflictReason::NotKept, None) => Text::ConflictNotKept,
+            (ConflictReason::NotKept, Some(false)) => Text::ConflictNotKeptBy,
+            (ConflictReason::NotKept, Some(true)) => Text::ConflictNotKeptByRunning,
             (ConflictReason::Needed, _) => Text::ConflictNeeded,
             (ConflictReason::Held, _) => Text::ConflictHeld,
         };

@@ -271,3 +271,20 @@ fn what_nobody_has_any_more_is_not_offered_to_be_put_back() {
     place.run(&["undo", "--overwrite", "a"]).ends_with(0);
     assert_eq!(read(&place, "a"), "1\n");
 }
+
+#[test]
+fn who_moved_what_was_changed_is_named_also_where_nobody_has_what_was_in_it() {
+    let place = Place::new();
+    place.write("work/a", "a\n");
+    place.write("work/d/f", "f\n");
+    let first = session_of(&place, &["echo 1 >> a; echo 1 >> d/f"]);
+    let second = session_of(&place, &["mv a b; mv d e; echo 2 >> e/f"]);
+    let refused = place.run(&["undo", "--session", &first]).ends_with(1);
+    let said = [
+        format!("  a (moved by session {second} since)\n"),
+        format!(
+            "  d/f (changed, moved or deleted by session {second} since, and what was in it is not kept)\n"
+        ),
+    ];
+    assert!(said.iter().all(|said| refused.error.contains(said)), "{refused:?}");
+}

@@ -1,6 +1,7 @@
 //! Which call changed what conflicts with an undo: a later one whose list of changes names it, or one that still
 //! runs. What somebody else changed after that is nobody's.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::changes::{Change, ChangeKind};
@@ -8,8 +9,9 @@ use super::compare::compare_image;
 use super::conflicts::{Conflict, ConflictReason};
 use super::find::node_at;
 use super::node::Moment;
-use super::record::{End, Place};
+use super::record::{End, Place, State};
 use super::state::is_same;
+use super::store::Store;
 use super::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal};
 
 /// A call that may have made a conflict.
@@ -18,6 +20,8 @@ struct Changer {
     /// When it was over; nothing while it runs.
     over: Option<Moment>,
     end: End,
+    /// What it left and an undo of a call beside it put back.
+    back: HashMap<Place, State>,
 }
 
 impl Journal {
@@ -59,10 +63,15 @@ impl Journal {
         let by = |conflict: &Conflict| {
             let is_theirs = matches!(
                 conflict.reason,
-                ConflictReason::Changed | ConflictReason::Deleted | ConflictReason::Created
+                ConflictReason::Changed
+                    | ConflictReason::Deleted
+                    | ConflictReason::Created
+                    | ConflictReason::NotKept
             );
             let place = journal.store.place_of(&conflict.path).filter(|_| is_theirs)?;
-            changers.iter().find(|changer| journal.has_changed(changer, &place)).map(|it| it.id)
+            let mut named = changers.iter().filter(|changer| changer.names(&journal.store, &place));
+            let left = named.clone().find(|changer| journal.has_left(changer, &place));
+            left.or_else(|| named.find(|it| journal.has_back(it, &place))).map(|it| it.id)
         };
         conflicts.iter().map(by).collect()
     }
@@ -76,22 +85,20 @@ impl Journal {
             CheckpointState::Running => {
                 let image = self.image(id).ok()?;
                 let end = compare_image(&self.store, &image, id);
-                Some(Changer { id, over: None, end })
+                Some(Changer { id, over: None, end, back: HashMap::new() })
             }
             CheckpointState::Undone { .. } => None,
             CheckpointState::Done | CheckpointState::Interrupted => {
                 let image = self.image(id).ok()?;
                 let over = self.over(id, &image).ok()?;
-                Some(Changer { id, over, end: *image.end? })
+                let back = self.put_back_beside(id, &image).ok()?;
+                Some(Changer { id, over, end: *image.end?, back })
             }
         }
     }
 
-    fn has_changed(&self, changer: &Changer, place: &Place) -> bool {
-        let path = self.store.shown(place);
-        if !changer.end.changes.files.iter().any(|change| names(change, &path)) {
-            return false;
-        }
+    /// Whether something is as a call that is over left it; of one that runs nobody knows.
+    fn has_left(&self, changer: &Changer, place: &Place) -> bool {
         if changer.over.is_none() {
             return true;
         }
@@ -100,6 +107,19 @@ impl Journal {
             Some((_, state)) => is_same(&self.store, place, state, now.as_ref()),
             None => now.is_none(),
         }
+    }
+
+    fn has_back(&self, changer: &Changer, place: &Place) -> bool {
+        let now = node_at(&self.store, place).ok().flatten();
+        let back = changer.back.get(place);
+        back.is_some_and(|state| is_same(&self.store, place, state, now.as_ref()))
+    }
+}
+
+impl Changer {
+    fn names(&self, store: &Store, place: &Place) -> bool {
+        let path = store.shown(place);
+        self.end.changes.files.iter().any(|change| names(change, &path))
     }
 }
 

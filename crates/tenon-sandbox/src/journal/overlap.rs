@@ -43,6 +43,21 @@ impl Journal {
         Ok(())
     }
 
+    /// Returns how undos left things that took back calls which were begun while this one ran.
+    pub(super) fn put_back_beside(
+        &self,
+        id: CheckpointId,
+        image: &Image,
+    ) -> Result<HashMap<Place, State>, JournalError> {
+        let mut back = HashMap::new();
+        let Some(over) = self.over(id, image)? else { return Ok(back) };
+        for other in self.begun_before(over, id)? {
+            let undone = self.undone(other, (&[], id))?;
+            back.extend(undone.and_then(|undone| undone.after).into_iter().flatten());
+        }
+        Ok(back)
+    }
+
     /// Takes away what earlier calls that this undo takes back as well changed after the end of this one, or
     /// beside it.
     pub(super) fn leave_to_earlier(
