@@ -256,8 +256,13 @@ impl Recorder {
         }
         let step = self.before_entry(from, old_name, Fate::Moves)?;
         let is_folder = |target: &Node| target.is_folder();
-        // No file replaces a folder.
-        let stays = exchange || !node.is_folder() && target.as_ref().is_some_and(is_folder);
+        // No file replaces a folder, and none goes into itself, or where its `..` cannot be changed.
+        let stays = exchange
+            || target.as_ref().is_some_and(is_folder)
+                && (!node.is_folder()
+                    || to.place.path.starts_with(from.place.join(old_name).path)
+                    || loss::stays(&from.handle, old_name, &node)
+                    || from.id != to.id && !loss::may_change(&from.handle, old_name));
         let fate = if stays { Fate::Moves } else { Fate::Replaced };
         let other = self.before_entry(to, new_name, fate)?;
         self.note_moved(node.id, to.place.join(new_name))?;

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
 use super::{Fate, Folder, Recorder, Step};
@@ -25,7 +25,8 @@ impl Recorder {
         let id = node.id;
         if node.is_folder() {
             // With anything in it, or by an `unlink`, it is not removed: what runs beside this may move it.
-            if fate != Fate::Gone && !has_something(&folder.handle, name) {
+            let stays = has_something(&folder.handle, name) || stays(&folder.handle, name, node);
+            if fate != Fate::Gone && !stays {
                 self.write(Record::Gone { id })?;
             }
             return Ok(Step::Done);
@@ -52,6 +53,33 @@ impl Recorder {
         }
         Ok(Step::Done)
     }
+}
+
+/// Whether a folder cannot lose its name: something is mounted on it (EBUSY), it or the one around it is immutable
+/// or only appended to, or the one around it is sticky and neither is this user's (EPERM), or nothing may be
+/// changed in that (EACCES, EROFS). A command has no more rights than the agent has.
+pub(super) fn stays(above: &OwnedFd, name: &OsStr, node: &Node) -> bool {
+    let look = |name: &OsStr| {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
+        rustix::fs::statx(above, name, flags, StatxFlags::BASIC_STATS | StatxFlags::MNT_ID)
+    };
+    let (Ok(found), Ok(around)) = (look(name), look(OsStr::new(""))) else { return false };
+    let fixed = StatxAttributes::IMMUTABLE | StatxAttributes::APPEND;
+    let is_fixed = found.stx_attributes.union(around.stx_attributes).intersects(fixed);
+    let is_mount = found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
+        || found.stx_mnt_id != around.stx_mnt_id;
+    let own = rustix::process::geteuid();
+    let is_sticky = u32::from(around.stx_mode) & Mode::SVTX.bits() != 0
+        && !own.is_root()
+        && ![node.user, around.stx_uid].contains(&own.as_raw());
+    is_mount || is_fixed || is_sticky || !may_change(above, OsStr::new("."))
+}
+
+/// Whether a folder, of which the name in another is given, may get other names in it.
+pub(super) fn may_change(above: &OwnedFd, name: &OsStr) -> bool {
+    let access = Access::WRITE_OK | Access::EXEC_OK;
+    let access = rustix::fs::accessat(above, name, access, AtFlags::EACCESS);
+    !matches!(access, Err(Errno::ACCESS | Errno::ROFS))
 }
 
 /// Whether there is anything in a folder; not where it cannot be looked into.

@@ -9,7 +9,7 @@ use tenon_sandbox::{Changes, Checkpoint, CheckpointId, Conflicts, JournalOptions
 use super::closed::whole;
 use super::fuzz::{Numbers, setting};
 use super::tree::{Entry, Tree, difference};
-use super::{Scene, Walls};
+use super::{Scene, Walls, as_ordinary_user};
 
 const PREPARE: &str = "umask 022; echo one > a; echo two > b; mkdir d; echo x > d/x; echo y > d/y";
 
@@ -296,6 +296,28 @@ fn check_fixed(steps: &[(usize, &str)]) {
 fn a_folder_that_a_call_could_not_remove_and_a_job_moved_is_the_same_after_an_undo_of_the_call() {
     for fails in ["mv -T a d", "mkdir e; mv -T e d", "rmdir d", "unlink d"] {
         check_fixed(&[(0, "rm b"), (1, fails), (0, "mv -T d b")]);
+    }
+}
+
+#[test]
+fn a_folder_that_the_kernel_lets_nobody_remove_and_a_job_moved_is_the_same_after_an_undo() {
+    let into_itself = "mkdir d/q; python3 -c 'import os; os.rename(\"d\", \"d/q\")'";
+    check_fixed(&[(0, "rm b"), (1, into_itself), (0, "mv d/q e; echo 1 > e/n")]);
+    as_ordinary_user(
+        "interleaved::a_folder_that_the_kernel_lets_nobody_remove_and_a_job_moved_is_the_same_after_an_undo",
+    );
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    for fails in ["rmdir d/q/e", "mkdir e; mv -T e d/q/e", "mv -T d/q/o d/q/e", "mv -T d/q/e d/q/o"]
+    {
+        let prepared = "mkdir -p d/q/e d/q/o; chmod 555 d/q";
+        check_fixed(&[
+            (0, "rm b"),
+            (2, prepared),
+            (1, fails),
+            (0, "chmod 755 d/q; mv d/q/e e; mv d/q/o o"),
+        ]);
     }
 }
 
