@@ -170,7 +170,7 @@ fn first_of_last_list(command: &str, parsed: &Parsed) -> Option<usize> {
     let words = |command: &SimpleCommand| command.words.iter().map(|word| word.shown()).collect();
     let alike = |(one, other)| -> bool { Vec::eq(&words(one), &words(other)) };
     let is_there =
-        last.doubt.is_none() && parsed.commands[first..].iter().zip(&last.commands).all(alike);
+        last.doubt.is_none() && parsed.commands.iter().skip(first).zip(&last.commands).all(alike);
     is_there.then_some(first)
 }
 
