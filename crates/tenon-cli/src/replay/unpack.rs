@@ -47,10 +47,12 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
     let mut unpacking = Unpacking { scratch: &scratch, links, folders, pointers, changes: None };
     let about = unpacking.all(&mut limited).map_err(refused)?;
     to_the_end(&mut limited).map_err(refused)?;
-    let mut session = read_session(scratch.path(), "session")
-        .map_err(|error| CliError::usage(Text::BundleWithoutLog).with_source(error))?;
-    let links = layout::ways(&session.since_move(), &about.roots);
+    let session = read_session(scratch.path(), "session");
+    let ways = session.as_ref().map(|session| layout::ways(&session.since_move(), &about.roots));
+    let links = ways.unwrap_or_default();
     let (roots, ways) = unpacking.put(&about, &links).map_err(refused)?;
+    let mut session =
+        session.map_err(|error| CliError::usage(Text::BundleWithoutLog).with_source(error))?;
     let ways = layout::link_ways(&roots, &links, ways).map_err(refused)?;
     let stored = unpacking.changes.take().unwrap_or_default();
     session.id = about.session;
