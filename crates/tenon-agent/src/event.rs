@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenon_model::{Image, Message, ProviderError, ProviderErrorKind, StopReason, ToolCall, Usage};
+use tenon_sandbox::HostTried;
 
 pub use self::changes::{CallChanges, FileChange, FileChangeKind, ForbiddenChange, NotSaved};
 pub use self::context::{
@@ -295,6 +296,33 @@ pub enum CallEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         flag: Option<String>,
     },
+    /// Commands tried a host: once for each call, host and port, before the call's result; for what is
+    /// not known to be of a call, or is of a job, behind the results of a reply's calls, before a prompt,
+    /// or at the end of the jobs.
+    HostTried {
+        /// The call whose command, or whose job, was the one that ran; missing where more than one ran,
+        /// or none any more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call_id: Option<String>,
+        /// The host; missing for all those that are too many to be told apart.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<String>,
+        /// The port, if there is a host.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        port: Option<u16>,
+        /// How often a connection was made.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        reached: u64,
+        /// How often none could be made, or what answered was no HTTP.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        failed: u64,
+        /// How often it was not let through.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        blocked: u64,
+        /// Why, the last time that it failed or was not let through.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
     /// A command could not write a protected file, or wrote it, so that it was put back, and nobody could
     /// be asked about it.
     WriteRefused {
@@ -395,6 +423,19 @@ pub enum EndReason {
     ProviderFailed,
     /// The session could not be kept: in no log, since that could not be written.
     LogFailed,
+}
+
+impl From<HostTried> for CallEvent {
+    fn from(tried: HostTried) -> Self {
+        let HostTried { caller, host, reached, failed, blocked, reason } = tried;
+        let (host, port) = host.unzip();
+        let call_id = caller.as_deref().map(str::to_owned);
+        Self::HostTried { call_id, host, port, reached, failed, blocked, reason }
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl ModelEvent {

@@ -156,7 +156,7 @@ impl RefusedCalls {
                     flag: None,
                 });
             }),
-            CallEvent::CallDecided { .. } => {}
+            CallEvent::CallDecided { .. } | CallEvent::HostTried { .. } => {}
         }
     }
 

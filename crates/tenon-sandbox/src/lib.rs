@@ -56,9 +56,9 @@ pub use linux::within::within_walls;
 pub use missing::{Missing, SandboxError};
 pub use mounts::{Mounted, mounts_beneath};
 pub use network::{
-    HostError, HostRule, NetworkEvent, NetworkGrant, NetworkMark, NetworkOutcome, Preset,
-    PresetHosts, Proxy, ProxyLimits, ProxyOptions, Refusal, Resolve, Resolving, SystemResolver,
-    UnknownPreset, UpstreamError, UpstreamProxy,
+    HostError, HostRule, HostTried, NetworkEvent, NetworkGrant, NetworkMark, NetworkOutcome,
+    Preset, PresetHosts, Proxy, ProxyLimits, ProxyOptions, Refusal, Resolve, Resolving,
+    SystemResolver, UnknownPreset, UpstreamError, UpstreamProxy,
 };
 pub use off_thread::{OffThread, off_thread};
 pub use output::{CleanText, OutputBuffer, Piece, Stream};

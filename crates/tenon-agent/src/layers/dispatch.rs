@@ -119,8 +119,15 @@ impl Dispatch {
                 .await?;
             results.extend(answers);
         }
+        self.note_tried(None, recorder)?;
         self.note_seen(recorder)?;
         Ok(results)
+    }
+
+    /// Logs the hosts that the commands of one call tried, or with `None` all that are not logged yet.
+    fn note_tried(&self, call_id: Option<&str>, recorder: &Recorder) -> Result<(), LogError> {
+        let mut tried = self.sandbox.take_tried(call_id).into_iter().map(CallEvent::from);
+        tried.try_for_each(|event| recorder.record(event))
     }
 
     /// Logs which files the model has come to know.
@@ -336,6 +343,7 @@ impl Dispatch {
             Action::Run { .. } => self.reach.end_once(),
             _ => {}
         }
+        self.note_tried(Some(call_id), recorder)?;
         for outcome in written.take_outcomes() {
             match outcome {
                 Outcome::Nobody { path, flag } => {
@@ -374,22 +382,25 @@ impl Dispatch {
         Ok(output)
     }
 
-    /// Logs what those jobs changed of whose end the model is told with what comes next.
+    /// Logs what those jobs changed of whose end the model is told with what comes next, and which hosts jobs
+    /// tried.
     ///
     /// # Errors
     /// Only if the log cannot be written.
     pub(crate) fn note_told_jobs(&self, recorder: &Recorder) -> Result<(), LogError> {
+        self.note_tried(None, recorder)?;
         let changed = self.open_jobs.take_told(self.sandbox.jobs()).into_iter();
         changed.map(CallEvent::CallChanged).try_for_each(|event| recorder.record(event))
     }
 
-    /// Ends all jobs and logs what they changed; returns whether any was running.
+    /// Ends all jobs and logs what they changed and which hosts they tried; returns whether any was running.
     ///
     /// # Errors
     /// Only if the log cannot be written.
     pub(crate) async fn end_jobs(&self, recorder: &Recorder) -> Result<bool, LogError> {
         let jobs = self.sandbox.jobs();
         let has_ended = !jobs.stop_all().await.is_empty();
+        self.note_tried(None, recorder)?;
         let changed = self.open_jobs.take_ended(jobs);
         self.receipts.take_changes(&changed, &self.workspace);
         let mut events = changed.into_iter().map(CallEvent::CallChanged);
@@ -461,7 +472,7 @@ impl Dispatch {
         let overtime = overtime::ask(&front, &call_id, subject, &self.asking);
         ToolContext {
             workspace: self.workspace.clone(),
-            sandbox: self.sandbox.clone(),
+            sandbox: self.sandbox.of_call(&call_id),
             cancel: cancel.clone(),
             progress: Progress::new(move |text| {
                 front.update(Update::Live(Live::CallOutput {

@@ -14,7 +14,7 @@ use std::{
 
 use tenon_sandbox::{
     Attended, Checkpoint, Command, CommandError, CommandLimits, GUARDED_FOLDERS_MAX, HostRule,
-    Jobs, Limits, Network, NetworkEvent, NetworkGrant, OutOfSight, Output, Profile,
+    HostTried, Jobs, Limits, Network, NetworkEvent, NetworkGrant, OutOfSight, Output, Profile,
     ProgramOutOfSight, Sandbox as Walls, Settings, Stream, Tier, Wanted, Workspace,
 };
 use tokio_util::sync::CancellationToken;
@@ -51,6 +51,8 @@ pub struct Sandbox {
     jobs: Jobs,
     /// Where what commands are about to change is saved.
     checkpoint: Option<Checkpoint>,
+    /// The call that it is for.
+    call_id: Option<Arc<str>>,
     /// For a call that a person let out of the walls: whether it has run a command.
     outside: Option<Arc<AtomicBool>>,
 }
@@ -106,7 +108,7 @@ impl Sandbox {
 
     fn new(walls: Option<Walls>, environment: Vec<(OsString, OsString)>, profile: Profile) -> Self {
         let (environment, jobs) = (environment.into(), Jobs::default());
-        Self { environment, walls, profile, jobs, checkpoint: None, outside: None }
+        Self { environment, walls, profile, jobs, checkpoint: None, call_id: None, outside: None }
     }
 
     /// Returns whether commands run within walls.
@@ -261,6 +263,18 @@ impl Sandbox {
         Some(proxy.grant(hosts))
     }
 
+    /// Returns the same for one call, with which the hosts are logged that its commands try.
+    pub(crate) fn of_call(&self, call_id: &str) -> Self {
+        Self { call_id: Some(call_id.into()), ..self.clone() }
+    }
+
+    /// Returns the hosts that the commands of one call tried, or with `None` all, each once. They are
+    /// then told.
+    pub(crate) fn take_tried(&self, call_id: Option<&str>) -> Vec<HostTried> {
+        let proxy = self.walls.as_ref().and_then(Walls::proxy);
+        proxy.map(|proxy| proxy.take_tried(call_id)).unwrap_or_default()
+    }
+
     /// Returns the same, whose commands save what they are about to change in `checkpoint`.
     pub(crate) fn recording(&self, checkpoint: &Checkpoint) -> Self {
         if self.is_outside() {
@@ -273,8 +287,12 @@ impl Sandbox {
     /// Returns the walls as a command needs them. One without walls passes through some that hold
     /// nothing if it is recorded: its profile asks for no wall.
     fn walls(&self) -> Option<Walls> {
-        let Some(checkpoint) = &self.checkpoint else { return self.walls.clone() };
-        let walls = self.walls.clone().unwrap_or_else(|| Walls::new(no_walls()));
+        let walls = match &self.call_id {
+            Some(call_id) => self.walls.as_ref().map(|walls| walls.called_by(Arc::clone(call_id))),
+            None => self.walls.clone(),
+        };
+        let Some(checkpoint) = &self.checkpoint else { return walls };
+        let walls = walls.unwrap_or_else(|| Walls::new(no_walls()));
         Some(walls.recording(checkpoint))
     }
 

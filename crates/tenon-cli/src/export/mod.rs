@@ -169,6 +169,7 @@ fn call(event: &CallEvent, parts: &mut Vec<Part>) {
         }
         CallEvent::CallDecided { .. }
         | CallEvent::HostRefused { .. }
+        | CallEvent::HostTried { .. }
         | CallEvent::WriteRefused { .. }
         | CallEvent::WallsRefused { .. } => {}
     }

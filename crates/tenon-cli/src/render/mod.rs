@@ -336,6 +336,7 @@ impl Renderer {
             }
             // The result of the call says so, too.
             CallEvent::HostRefused { .. }
+            | CallEvent::HostTried { .. }
             | CallEvent::WriteRefused { .. }
             | CallEvent::WallsRefused { .. } => {}
             CallEvent::CallChanged(changes) => self.changed(changes),

@@ -259,6 +259,7 @@ impl Transcript {
             }
             CallEvent::CallDecided { .. }
             | CallEvent::HostRefused { .. }
+            | CallEvent::HostTried { .. }
             | CallEvent::WriteRefused { .. }
             | CallEvent::WallsRefused { .. }
             | CallEvent::CallChanged(_) => {}

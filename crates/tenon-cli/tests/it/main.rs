@@ -24,6 +24,7 @@ mod files_of_others;
 mod full_disk;
 mod grants;
 mod home_secrets;
+mod hosts_logged;
 mod images;
 mod imports;
 mod interactive;

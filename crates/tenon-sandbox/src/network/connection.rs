@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -45,22 +46,30 @@ struct Answer {
     sentence: String,
 }
 
+/// The proxy as one connection sees it.
+struct Served<'a> {
+    shared: &'a Shared,
+    /// Whose command connected, where that is known.
+    caller: Option<Arc<str>>,
+}
+
 /// Serves a client that has just connected, to the end of its connection.
 pub(super) async fn serve_connection(shared: &Shared, stream: TcpStream) {
+    let served = Served { shared, caller: shared.tried().caller() };
     let _ = stream.set_nodelay(true);
     let mut client = BufReader::new(stream);
     let result = match timeout(shared.limits.head_timeout, read_head(&mut client)).await {
         Err(_) | Ok(Err(HeadError::Gone)) => return,
         Ok(Err(HeadError::TooLong)) => {
             let event = NetworkEvent::malformed(b"", "its head is too long");
-            Err(shared.answer(event, HEAD_TOO_LARGE))
+            Err(served.answer(event, HEAD_TOO_LARGE))
         }
         Ok(Ok(head)) => match parse_request(&head) {
             Err(BadRequest { asked, status, what }) => {
-                Err(shared.answer(NetworkEvent::malformed(&asked, what), status))
+                Err(served.answer(NetworkEvent::malformed(&asked, what), status))
             }
-            Ok(Request::Tunnel(target)) => tunnel(shared, &mut client, &target).await,
-            Ok(Request::Forward(request)) => forward(shared, &mut client, &request).await,
+            Ok(Request::Tunnel(target)) => tunnel(&served, &mut client, &target).await,
+            Ok(Request::Forward(request)) => forward(&served, &mut client, &request).await,
         },
     };
     if let Err(Answer { status, sentence }) = result {
@@ -74,11 +83,12 @@ pub(super) async fn serve_connection(shared: &Shared, stream: TcpStream) {
     finish(client).await;
 }
 
-impl Shared {
+impl Served<'_> {
     /// Tells of an event and makes the answer for the client out of it.
     fn answer(&self, event: NetworkEvent, status: &'static str) -> Answer {
         let sentence = event.to_string();
-        self.tell(event);
+        self.shared.tried().ended(self.caller.as_ref(), &event);
+        self.shared.tell(event);
         Answer { status, sentence }
     }
 
@@ -97,11 +107,14 @@ impl Shared {
     ) -> Result<Reached, Answer> {
         let decision = rules.borrow_and_update().decide(target);
         let by = decision.map_err(|refusal| self.refuse(target, refusal))?;
-        self.tell(NetworkEvent::of(target, NetworkOutcome::Allowed { by }));
-        self.dialer.dial(target, rules).await.map_err(|error| match error {
-            DialError::Refused(refusal) => self.refuse(target, refusal),
-            DialError::Failed(reason) => self.fail(target, reason),
-        })
+        self.shared.tell(NetworkEvent::of(target, NetworkOutcome::Allowed { by }));
+        let reached =
+            self.shared.dialer.dial(target, rules).await.map_err(|error| match error {
+                DialError::Refused(refusal) => self.refuse(target, refusal),
+                DialError::Failed(reason) => self.fail(target, reason),
+            })?;
+        self.shared.tried().reached(self.caller.as_ref(), target);
+        Ok(reached)
     }
 }
 
@@ -109,25 +122,25 @@ impl Shared {
 /// those come to [`forward`]. On port 443 the first of them must be a TLS hello to the target, and if
 /// a client begins with one elsewhere, that must be to the target too.
 async fn tunnel(
-    shared: &Shared,
+    served: &Served<'_>,
     client: &mut BufReader<TcpStream>,
     target: &Target,
 ) -> Result<(), Answer> {
     if target.port == HTTP_PORT {
-        return Err(shared.refuse(target, Refusal::PlainTunnel));
+        return Err(served.refuse(target, Refusal::PlainTunnel));
     }
-    let mut rules = shared.rules.subscribe();
-    let mut server = shared.reach(target, &mut rules).await?;
+    let mut rules = served.shared.rules.subscribe();
+    let mut server = served.reach(target, &mut rules).await?;
     if client.write_all(ESTABLISHED).await.is_err() {
         return Ok(());
     }
     let mut hello = Vec::new();
     if target.port == TLS_PORT {
         let reading = read_hello(client, &target.host);
-        match timeout(shared.limits.head_timeout, reading).await {
+        match timeout(served.shared.limits.head_timeout, reading).await {
             Ok(Ok(bytes)) => hello = bytes,
             Ok(Err(HelloError::Refused(refusal))) => {
-                shared.refuse(target, refusal);
+                served.refuse(target, refusal);
                 let _ = client.write_all(&ALERT).await;
                 return Ok(());
             }
@@ -144,7 +157,7 @@ async fn tunnel(
         {
             hello = read_hello(&mut client_reads, &target.host).await.map_err(|error| {
                 if let HelloError::Refused(refusal) = error {
-                    shared.refuse(target, refusal);
+                    served.refuse(target, refusal);
                 }
                 io::Error::from(io::ErrorKind::InvalidData)
             })?;
@@ -157,7 +170,7 @@ async fn tunnel(
         client_writes.shutdown().await
     };
     let both = async { tokio::try_join!(there, back) };
-    let ended = hold(shared, target, server.address, &mut rules, &activity, both).await;
+    let ended = hold(served.shared, target, server.address, &mut rules, &activity, both).await;
     if matches!(ended, Some(Err(error)) if error.kind() == io::ErrorKind::InvalidData) {
         let _ = client_writes.write_all(&ALERT).await;
     }
@@ -166,13 +179,13 @@ async fn tunnel(
 
 /// One request there, its response back.
 async fn forward(
-    shared: &Shared,
+    served: &Served<'_>,
     client: &mut BufReader<TcpStream>,
     request: &Forward,
 ) -> Result<(), Answer> {
     let target = &request.target;
-    let mut rules = shared.rules.subscribe();
-    let mut server = shared.reach(target, &mut rules).await?;
+    let mut rules = served.shared.rules.subscribe();
+    let mut server = served.reach(target, &mut rules).await?;
     let activity = Activity::new();
     let (client_reads, mut client_writes) = halves(client);
     let (server_reads, mut server_writes) = halves(&mut server.stream);
@@ -194,8 +207,8 @@ async fn forward(
             },
         }
     };
-    match hold(shared, target, server.address, &mut rules, &activity, exchange).await {
-        Some(Err(reason)) => Err(shared.fail(target, reason.to_owned())),
+    match hold(served.shared, target, server.address, &mut rules, &activity, exchange).await {
+        Some(Err(reason)) => Err(served.fail(target, reason.to_owned())),
         Some(Ok(())) | None => Ok(()),
     }
 }

@@ -14,6 +14,7 @@ mod hello;
 mod host;
 mod preset;
 mod rules;
+mod tried;
 mod upstream;
 
 use std::io;
@@ -31,12 +32,14 @@ pub use self::event::{NetworkEvent, NetworkMark, NetworkOutcome, Refusal};
 use self::host::{Host, Target};
 pub use self::host::{HostError, HostRule};
 pub use self::preset::{Preset, PresetHosts, UnknownPreset};
+pub use self::tried::HostTried;
 pub use self::upstream::{UpstreamError, UpstreamProxy};
 
 use self::connection::{TLS_PORT, serve_connection};
 use self::dial::Dialer;
 use self::event::Record;
 use self::rules::{GrantId, Rules};
+use self::tried::Tried;
 
 /// Most connections that are served at a time; further ones wait in the kernel. Package managers
 /// open 6 to 50. At 48 KiB each this is 3 MiB.
@@ -115,6 +118,7 @@ struct Shared {
     rules: watch::Sender<Rules>,
     grants_made: AtomicU64,
     record: Mutex<Record>,
+    tried: Mutex<Tried>,
     on_event: Box<dyn Fn(&NetworkEvent) + Send + Sync>,
 }
 
@@ -130,6 +134,7 @@ impl Proxy {
             rules: watch::Sender::new(Rules::default()),
             grants_made: AtomicU64::new(0),
             record: Mutex::new(Record::default()),
+            tried: Mutex::new(Tried::default()),
             on_event,
         };
         Self { shared: Arc::new(shared) }
@@ -252,6 +257,19 @@ impl Proxy {
         self.shared.record().blocked_since(mark)
     }
 
+    /// Returns which hosts the commands of `caller` tried, or with `None` all commands, each once with
+    /// how often and how that ended; what was returned is forgotten. At most 256 hosts are told apart.
+    #[must_use]
+    pub fn take_tried(&self, caller: Option<&str>) -> Vec<HostTried> {
+        self.shared.tried().take(caller)
+    }
+
+    /// Takes in that a command of `caller` runs until what is returned is dropped.
+    pub(crate) fn begin(&self, caller: Option<Arc<str>>) -> Running {
+        let number = self.shared.tried().begin(caller);
+        Running { shared: Arc::clone(&self.shared), number }
+    }
+
     /// Returns how many connections are being served or about to be accepted.
     #[must_use]
     pub fn connections(&self) -> usize {
@@ -268,6 +286,23 @@ impl Shared {
     fn record(&self) -> std::sync::MutexGuard<'_, Record> {
         // A record is whole after each of its changes, so one left by a panic is as good.
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tried(&self) -> std::sync::MutexGuard<'_, Tried> {
+        // As for the record.
+        self.tried.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A command that runs; see [`Proxy::begin`].
+pub(crate) struct Running {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.shared.tried().end(self.number);
     }
 }
 

@@ -75,6 +75,8 @@ pub struct Sandbox {
     shared: Arc<Shared>,
     /// Where what commands are about to change is saved.
     checkpoint: Option<Checkpoint>,
+    /// Whose commands these are, for the proxy's log.
+    caller: Option<Arc<str>>,
 }
 
 struct Shared {
@@ -101,21 +103,32 @@ impl Sandbox {
     /// Returns the walls for a session. Starts nothing.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self { shared: Arc::new(Shared::new(settings, None)), checkpoint: None }
+        Self::made(settings, None)
     }
 
     /// Returns the walls for a session whose commands with [`Network::Proxied`] reach what `proxy`
     /// lets through. Starts nothing.
     #[must_use]
     pub fn with_proxy(settings: Settings, proxy: Proxy) -> Self {
-        Self { shared: Arc::new(Shared::new(settings, Some(proxy))), checkpoint: None }
+        Self::made(settings, Some(proxy))
+    }
+
+    fn made(settings: Settings, proxy: Option<Proxy>) -> Self {
+        Self { shared: Arc::new(Shared::new(settings, proxy)), checkpoint: None, caller: None }
     }
 
     /// Returns the same walls, behind which what a command is about to change is saved for undo
     /// first. A call whose change cannot be saved fails; the checkpoint's changes say so.
     #[must_use]
     pub fn recording(&self, checkpoint: &Checkpoint) -> Self {
-        Self { shared: Arc::clone(&self.shared), checkpoint: Some(checkpoint.clone()) }
+        Self { checkpoint: Some(checkpoint.clone()), ..self.clone() }
+    }
+
+    /// Returns the same walls for the commands of `caller`: the hosts that they try are told with that
+    /// name ([`Proxy::take_tried`]).
+    #[must_use]
+    pub fn called_by(&self, caller: Arc<str>) -> Self {
+        Self { caller: Some(caller), ..self.clone() }
     }
 
     pub(crate) fn checkpoint(&self) -> Option<&Checkpoint> {
@@ -160,6 +173,7 @@ impl Sandbox {
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
         let mut tries = Tries::new();
+        let _running = self.proxy().map(|proxy| proxy.begin(self.caller.clone()));
         loop {
             let result = self.run_now(command.clone(), printed, cancel, on_output).await;
             let Some(wait) = tries.again_in(&result) else { return result };
