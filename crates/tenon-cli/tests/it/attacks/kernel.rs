@@ -21,8 +21,8 @@ pub(super) const ROWS: &[Row] = &[
     ),
     attack!("chroot", "chroot / /bin/true || chroot . /bin/true"),
     attack!("pivot_root", "mkdir -p p/old && pivot_root p p/old"),
-    attack!("sudo", "sudo -n true"),
-    attack!("su", "su -c true nobody < /dev/null"),
+    attack!("sudo", "sudo -n true").needs(&["sudo"]),
+    attack!("su", "su -c true nobody < /dev/null").needs(&["su"]),
     attack!(
         "set-user-id programs",
         "for p in su passwd mount newgrp chsh; do cp $(command -v $p) p-$p 2>/dev/null; done; passwd -d root || chsh -s /bin/true"
@@ -63,7 +63,7 @@ pub(super) const ROWS: &[Row] = &[
     attack!("sysrq", "echo b > /proc/sysrq-trigger"),
     attack!("power", "echo mem > /sys/power/state || reboot -f || shutdown now"),
     attack!("sysfs", "echo 1 > /sys/kernel/mm/ksm/run || echo x > /sys/kernel/uevent_helper"),
-    attack!("modules", "modprobe dummy || insmod /dev/null || rmmod dummy"),
+    attack!("modules", "modprobe dummy || insmod /dev/null || rmmod dummy").needs(&["modprobe"]),
     attack!(
         "control groups",
         "mkdir /sys/fs/cgroup/new-$MARK || echo $$ > /sys/fs/cgroup/cgroup.procs || echo x > /sys/fs/cgroup/release_agent"

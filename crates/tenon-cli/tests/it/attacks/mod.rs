@@ -243,3 +243,33 @@ fn the_table_is_large_enough_and_its_names_are_unique() {
     println!("{sizes}, races {}: {attacks} attacks, {benign} of ordinary work", races::ROWS.len());
     assert!(attacks >= 150 && benign >= 30, "{attacks} attacks, {benign} of ordinary work");
 }
+
+/// Runs a test of the table in a process without programs, and returns whether it passes and what it says.
+fn without_programs(test: &str, ci: Option<&str>) -> (bool, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env("PATH", folder.path()).env_remove("CI");
+    let output = command.envs(ci.map(|value| ("CI", value))).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+}
+
+#[test]
+fn a_way_that_cannot_be_tried_fails_in_ci_and_names_what_is_missing() {
+    let races = "a_folder_exchanged_for_a_link_leads_nowhere_without_namespaces";
+    for (test, tool) in [
+        ("attacks::table::screen::holds_without_namespaces", "unshare"),
+        (&format!("attacks::races::{races}"), "unshare"),
+        ("attacks::table::screen::holds_for_an_ordinary_user", "setpriv"),
+    ] {
+        if tool == "setpriv" && !rustix::process::geteuid().is_root() {
+            skipped("only root can be another user");
+            continue;
+        }
+        let missing = format!("{tool} (util-linux) is not in PATH");
+        let (passes, said) = without_programs(test, Some("true"));
+        assert!(!passes && said.contains(&missing), "{said}");
+        let (passes, said) = without_programs(test, None);
+        assert!(passes && said.contains("skipped: ") && said.contains(&missing), "{said}");
+    }
+}

@@ -149,7 +149,8 @@ pub(super) const fn row(name: &'static str, calls: &'static [Call]) -> Row {
     }
 }
 
-/// A script that must fail: it is `refused`, or something is `BROKEN`.
+/// A script that must fail: it is `refused`, or something is `BROKEN`. Which program was not there is
+/// printed, for then that is why it failed.
 macro_rules! attack {
     ($name:literal, $script:expr) => {
         $crate::attacks::row::row(
@@ -157,7 +158,8 @@ macro_rules! attack {
             &[$crate::attacks::row::Call::Script(concat!(
                 "{ ",
                 $script,
-                "\n} >/dev/null 2>said && { echo BROKEN; cat said; } || echo refused"
+                "\n} >/dev/null 2>\"${said:=$PWD/said}\" && { echo BROKEN; cat \"$said\"; } || ",
+                "{ grep -sE 'command not found$|failed to run command' \"$said\"; echo refused; }"
             ))],
         )
         .prints(&["refused"])

@@ -60,7 +60,8 @@ pub(super) const ROWS: &[Row] = &[
     attack!("core dumps", "ulimit -c unlimited; bash -c 'kill -SEGV $$'; ls core* /var/lib/systemd/coredump/* | grep -q ."),
     attack!("processes of others", "ps -e -o pid= | awk '$1 > 400' | grep -q .")
         .not_in_c("without a namespace of processes their names and arguments are in sight", "BROKEN"),
-    runs!("clipboards, screens, terminals", "xclip -o; wl-paste; xsel -o; cat /dev/vcs1 /dev/tty1 /dev/pts/0 < /dev/null; tmux show-buffer; screen -ls"),
+    runs!("a clipboard", "xclip -o; xclip -o -selection clipboard").needs(&["xclip"]),
+    runs!("screens and terminals", "cat /dev/vcs1 /dev/tty1 /dev/pts/0 < /dev/null; tmux show-buffer; screen -ls"),
     runs!("files in temporary folders of others", "cat /tmp/* /var/tmp/* 2>/dev/null | grep -aF sk-; ls -A $PLACE 2>/dev/null | grep -x above"),
     row("a search in everything", &[
         Call::Tool("grep", r#"{"pattern":"sk-decoy"}"#),

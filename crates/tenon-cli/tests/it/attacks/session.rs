@@ -101,6 +101,29 @@ impl Way {
             Self::AsNobodyWithoutNamespaces => [AS_NOBODY, WITHOUT_AS_NOBODY].concat(),
         }
     }
+
+    /// Says why no program can be started in this way here, if none can.
+    fn try_out(self) -> Result<(), String> {
+        let wrapper = self.wrapper();
+        let [first, rest @ ..] = wrapper.as_slice() else { return Ok(()) };
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let is_there = |tool: &str| std::env::split_paths(&path).any(|it| it.join(tool).exists());
+        let needed = ["setpriv", "unshare"].into_iter().filter(|tool| wrapper.contains(tool));
+        if let Some(missing) = needed.into_iter().find(|tool| !is_there(tool)) {
+            return Err(format!("{missing} (util-linux) is not in PATH"));
+        }
+        let tried = Command::new(first).args(rest).arg("true").output();
+        let said = match tried {
+            Ok(tried) if tried.status.success() => return Ok(()),
+            Ok(tried) => String::from_utf8_lossy(&tried.stderr).trim().to_owned(),
+            Err(error) => error.to_string(),
+        };
+        Err(format!("`{}` does not work here: {said}", wrapper.join(" ")))
+    }
+}
+
+fn must_run() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true")
 }
 
 impl Program {
@@ -113,12 +136,10 @@ impl Program {
         if way == Way::ThroughBubblewrap && !Path::new("/usr/bin/bwrap").exists() {
             return Err("bubblewrap is not installed".into());
         }
-        let wrapper = way.wrapper();
-        if let [first, rest @ ..] = wrapper.as_slice() {
-            let tried = Command::new(first).args(rest).arg("true").output();
-            if !tried.is_ok_and(|tried| tried.status.success()) {
-                return Err(format!("`{}` does not work here", wrapper.join(" ")));
-            }
+        if let Err(reason) = way.try_out() {
+            // Every system has these programs: without them rows would be green that nobody ran.
+            assert!(!must_run(), "{way:?} cannot be tried, and CI=true wants it: {reason}");
+            return Err(reason);
         }
         if !way.is_nobody() {
             return Ok(Self { way, path: built, _folder: None });
@@ -281,6 +302,9 @@ impl Played {
             skipped(format_args!("{}: {lacking}", row.name));
             return Vec::new();
         }
+        if let Some(lacking) = all.lines().find(|line| is_of_a_missing_program(line)) {
+            skipped(format_args!("{}: in part: {lacking}", row.name));
+        }
         for never in row.never.iter().chain(&["BROKEN"]) {
             if all.contains(&self.scene.fill(&slug(row.name), never)) {
                 broken.push(format!("the result has {never:?}"));
@@ -305,6 +329,12 @@ impl Played {
         }
         broken
     }
+}
+
+/// Whether a script says that what it tried failed since a program is not installed.
+fn is_of_a_missing_program(line: &str) -> bool {
+    line.starts_with(".row-")
+        && (line.ends_with("command not found") || line.contains("failed to run command"))
 }
 
 /// A row's folder.
