@@ -363,4 +363,32 @@ mod tests {
         assert_eq!(refused(Errno::STALE), Missing::NamesChanged);
         assert_ne!(refused(Errno::NOTSUP), Missing::NamesChanged);
     }
+
+    #[test]
+    fn what_keeps_namespaces_from_being_made_is_told_apart() {
+        let plain = Kernel { apparmor_restricts: false, namespaces_switched_off: false, ..probe() };
+        let ubuntu = Kernel { apparmor_restricts: true, ..plain.clone() };
+        let debian = Kernel { namespaces_switched_off: true, ..plain.clone() };
+        let (denied, closed) = (Errno::PERM, Errno::ACCESS);
+        for (kernel, wall, errno, expected) in [
+            // Ubuntu lets namespaces be made and gives no rights in them.
+            (&ubuntu, Wall::Namespaces, denied, Missing::AppArmor),
+            (&ubuntu, Wall::IdMap, closed, Missing::AppArmor),
+            (&ubuntu, Wall::Mounts, closed, Missing::AppArmor),
+            (&ubuntu, Wall::Proc, denied, Missing::Proc),
+            (&ubuntu, Wall::Namespaces, Errno::NOSPC, Missing::NamespaceCount),
+            (&debian, Wall::Namespaces, denied, Missing::NamespacesSwitchedOff),
+            (&debian, Wall::Namespaces, Errno::NOSPC, Missing::NamespaceCount),
+            // A container, whose filter forbids the call, or mounting in a namespace of its own.
+            (&plain, Wall::Namespaces, denied, Missing::Namespaces),
+            (&plain, Wall::Namespaces, Errno::INVAL, Missing::Namespaces),
+            (&plain, Wall::Mounts, closed, Missing::Namespaces),
+            // Parts of /proc are covered there.
+            (&plain, Wall::Proc, denied, Missing::Proc),
+            (&plain, Wall::Namespaces, Errno::AGAIN, Missing::Room),
+        ] {
+            let found = missing(wall.refused(errno), kernel);
+            assert_eq!(found, expected, "{wall:?}, {errno:?}");
+        }
+    }
 }

@@ -67,11 +67,12 @@ impl Kernel {
 pub fn probe() -> Kernel {
     let me = rustix::process::getpid();
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let of_namespaces = NamespaceSettings::read(Path::new("/proc"));
     Kernel {
         pid_max_in_namespace: has_own_pid_max(&release),
         release,
-        apparmor_restricts: switch(APPARMOR) == Some(1),
-        namespaces_switched_off: switch(DEBIAN) == Some(0),
+        apparmor_restricts: of_namespaces.apparmor_restricts,
+        namespaces_switched_off: of_namespaces.switched_off,
         seccomp: seccomp_action(libc::SECCOMP_RET_ERRNO),
         mount_setattr: mount_setattr(),
         openat2: openat2(
@@ -85,7 +86,7 @@ pub fn probe() -> Kernel {
         pidfd: rustix::process::pidfd_open(me, rustix::process::PidfdFlags::empty()).is_ok(),
         landlock_abi: landlock_abi(),
         seccomp_user_notify: seccomp_action(libc::SECCOMP_RET_USER_NOTIF),
-        user_namespaces: user_namespaces(),
+        user_namespaces: !within_walls() && of_namespaces.let_make(runs_as_root()),
         overlayfs: setting("/proc/filesystems")
             .is_some_and(|text| text.lines().any(|line| line.ends_with("\toverlay"))),
         cgroup_v2: setting("/sys/fs/cgroup/cgroup.controllers").is_some(),
@@ -201,18 +202,33 @@ pub fn is_closed_to_user(path: &Path, wish: Wish) -> bool {
     }
 }
 
-const APPARMOR: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
-const DEBIAN: &str = "/proc/sys/kernel/unprivileged_userns_clone";
-
-fn switch(path: &str) -> Option<u64> {
-    setting(path).and_then(|text| text.trim().parse().ok())
+/// What the kernel's settings say of user namespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NamespaceSettings {
+    /// As [`Kernel::apparmor_restricts`].
+    pub(crate) apparmor_restricts: bool,
+    /// As [`Kernel::namespaces_switched_off`].
+    pub(crate) switched_off: bool,
+    /// At least one may be made.
+    is_any_allowed: bool,
 }
 
-fn user_namespaces() -> bool {
-    !within_walls()
-        && switch("/proc/sys/user/max_user_namespaces").is_some_and(|limit| limit > 0)
-        && (runs_as_root()
-            || switch(DEBIAN) != Some(0) && switch(APPARMOR).is_none_or(|on| on == 0))
+impl NamespaceSettings {
+    /// Reads what stands beneath `proc`, which is `/proc` of this machine. A kernel without one of the
+    /// first two settings does not restrict so.
+    pub(crate) fn read(proc: &Path) -> Self {
+        let number = |name: &str| -> Option<u64> { setting(proc.join(name))?.trim().parse().ok() };
+        let apparmor = number("sys/kernel/apparmor_restrict_unprivileged_userns");
+        Self {
+            apparmor_restricts: apparmor.is_some_and(|on| on > 0),
+            switched_off: number("sys/kernel/unprivileged_userns_clone") == Some(0),
+            is_any_allowed: number("sys/user/max_user_namespaces").is_some_and(|limit| limit > 0),
+        }
+    }
+
+    fn let_make(self, is_root: bool) -> bool {
+        self.is_any_allowed && (is_root || !self.switched_off && !self.apparmor_restricts)
+    }
 }
 
 fn cgroup_delegated() -> bool {
@@ -226,13 +242,42 @@ fn cgroup_delegated() -> bool {
 }
 
 #[expect(clippy::disallowed_methods, reason = "settings of the kernel, not files of anybody's")]
-fn setting(path: &str) -> Option<String> {
+fn setting(path: impl AsRef<Path>) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a folder that stands for /proc")]
+    fn what_restricts_user_namespaces_is_read_from_settings() {
+        const APPARMOR: &str = "sys/kernel/apparmor_restrict_unprivileged_userns";
+        const DEBIAN: &str = "sys/kernel/unprivileged_userns_clone";
+        const COUNT: &str = "sys/user/max_user_namespaces";
+        let check = |files: &[(&str, &str)], restricts, off, for_root, for_others| {
+            let proc = tempfile::tempdir().unwrap();
+            for (name, text) in files {
+                let file = proc.path().join(name);
+                std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+                std::fs::write(file, text).unwrap();
+            }
+            let read = NamespaceSettings::read(proc.path());
+            assert_eq!((read.apparmor_restricts, read.switched_off), (restricts, off), "{files:?}");
+            assert_eq!((read.let_make(true), read.let_make(false)), (for_root, for_others));
+        };
+        let some = (COUNT, "63432\n");
+        check(&[some], false, false, true, true);
+        check(&[some, (APPARMOR, "0\n"), (DEBIAN, "1\n")], false, false, true, true);
+        check(&[some, (APPARMOR, "1\n")], true, false, true, false);
+        check(&[some, (DEBIAN, "0\n")], false, true, true, false);
+        check(&[some, (APPARMOR, "1\n"), (DEBIAN, "0\n")], true, true, true, false);
+        check(&[(COUNT, "0\n"), (APPARMOR, "0\n")], false, false, false, false);
+        // Without /proc, and with one of something else.
+        check(&[], false, false, false, false);
+        check(&[(COUNT, "many\n"), (APPARMOR, "\n")], false, false, false, false);
+    }
 
     #[test]
     fn the_kernel_opens_files_beneath_folders() {
