@@ -165,6 +165,26 @@ fn a_protected_file_and_a_command_are_allowed_for_the_session_under_their_own_na
 }
 
 #[test]
+fn a_yes_to_a_protected_file_or_a_command_outside_holds_for_once() {
+    let write = || ("write_file", json!({ "path": ".envrc", "content": "mine" }));
+    let run = || ("bash", json!({ "command": "sudo -n true" }));
+    let (home, _) = home(turns(&[write(), write(), run(), run()]));
+    let mut terminal = start(&home, &[]);
+    for (asked, answer) in [(1, "y\r"), (2, "n\r"), (3, "y\r"), (4, "n\r")] {
+        terminal.wait_for(ASKED, asked);
+        terminal.press(answer);
+    }
+    let results = end(terminal, &home);
+    assert!(results[0].starts_with("Wrote 4 bytes to .envrc"), "{results:?}");
+    assert!(!results[2].contains("the user refused this call"), "{results:?}");
+    for again in [1, 3] {
+        assert!(results[again].contains("the user refused this call"), "{results:?}");
+    }
+    assert_eq!(home.logged("call_decided", "verdict"), ["allow", "deny", "allow", "deny"]);
+    assert!(!config(&home).exists());
+}
+
+#[test]
 fn a_command_that_was_let_out_of_the_walls_and_not_started_changed_nothing() {
     let place = Place::new();
     let outside = |command: &str| {

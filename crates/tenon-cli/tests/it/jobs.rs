@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::{
-    program::Place,
+    fake_server::{FakeServer, Turn},
+    program::{Place, Run},
     terminal::{Home, Terminal, is_running},
+    tui::{PAUSE, session},
 };
 
 const CTRL_D: &str = "\x04";
@@ -134,6 +136,32 @@ fn at_its_time_limit_a_command_is_offered_to_the_background_and_goes_on_meanwhil
 }
 
 #[test]
+fn the_drawn_screen_offers_a_command_at_its_time_limit_to_the_background() {
+    let sleep = "sleep 300.05177";
+    let home = Home::new(json!([
+        bash(json!({"command": format!("echo begun; exec {sleep}"), "timeout": 1})),
+        jobs(json!({"action": "stop", "job": 1})),
+        {"text": "Stopped."},
+    ]));
+    let mut terminal = session(&home);
+    terminal.press("go\r");
+    terminal.wait_for("yes, it goes on in the background", 1);
+    let screen = terminal.screen();
+    assert!(screen.contains("it did not end within 1 s"), "{screen}");
+    // What was typed before it could be read is no answer.
+    std::thread::sleep(PAUSE);
+    terminal.press("y");
+    terminal.wait_for_turn("Stopped.");
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.exit_code(), 0);
+    let results = home.logged("tool_result", "content");
+    let first = results[0].as_str().unwrap();
+    assert!(first.starts_with("not done after 1 s; the user let it go on as job 1"), "{first}");
+    assert_eq!(results[1], "job 1 has ended: stopped\n(no new output)");
+    assert!(!is_running(sleep));
+}
+
+#[test]
 fn a_command_that_may_not_go_on_or_ends_by_itself_during_the_question_is_told_as_always() {
     let home = Home::new(json!([
         bash(json!({"command": "echo begun; exec sleep 300.05175", "timeout": 1})),
@@ -227,10 +255,27 @@ fn what_was_written_with_leave_while_a_job_runs_stays_and_what_a_job_writes_does
 }
 
 #[test]
-fn small_models_get_no_jobs_and_others_a_list_that_stays_the_same() {
-    let place = Place::new();
-    let run = place.run(&["tools"]).ends_with(0);
-    assert!(run.out.contains("\njobs\n") && run.out.contains("\"background\""), "{}", run.out);
+fn small_models_get_no_jobs_and_others_tools_that_stay_the_same() {
+    let offered = |model: &str, command: &str| {
+        let server = FakeServer::openai(vec![
+            Turn::of_call("bash", json!({"command": command, "background": true})),
+            Turn::of_call("glob", json!({"pattern": "*"})),
+            Turn::text("done"),
+        ]);
+        let place = Place::new();
+        let mut command = place.tenon(&["-p", "--model", model, "go"]);
+        command.env("OPENAI_API_KEY", "k").env("OPENAI_BASE_URL", server.url());
+        Run::of(command.output().unwrap()).ends_with(0);
+        let tools =
+            |text: String| serde_json::from_str::<Value>(&text).unwrap()["tools"].to_string();
+        let tools: Vec<String> =
+            server.requests().iter().map(|request| tools(request.text())).collect();
+        assert_eq!(tools.len(), 3, "{tools:?}");
+        assert!(tools.iter().all(|it| *it == tools[0]), "{tools:?}");
+        tools[0].contains("\"name\":\"jobs\"") && tools[0].contains("\"background\"")
+    };
+    assert!(offered("openai/gpt-4.1", "exec sleep 300"));
+    assert!(!offered("openai/qwen3-4b", "true"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ const CTRL_O: &str = "\x0f";
 const UP: &str = "\x1b[A";
 const ALT_ENTER: &str = "\x1b\r";
 /// Longer than the pause that an answer needs before it.
-const PAUSE: Duration = Duration::from_millis(500);
+pub(crate) const PAUSE: Duration = Duration::from_millis(500);
 
 pub(crate) fn session(home: &Home) -> Terminal {
     session_with(home, (80, 60), &[])

@@ -348,9 +348,29 @@ fn doctor_shows_what_commands_can_do() {
     for part in ["tier A (own namespaces", &format!("written: {root}"), "reached: example.com"] {
         assert!(doctor.out.contains(part), "{part}: {doctor:?}");
     }
+    // What tier A is made of, and the rest of the line.
+    let kernel = doctor.out.lines().find(|line| line.contains("Landlock version ")).unwrap();
+    let told: Vec<&str> = kernel.trim().split(", ").collect();
+    assert_eq!(told[1..4], ["seccomp yes", "user namespaces yes", "mounts changed as a tree yes"]);
+    for (told, name) in told[4..].iter().zip([
+        "processes counted for each namespace",
+        "cgroup v2 delegated",
+        "overlayfs",
+    ]) {
+        let answers = ["yes", "no"].map(|answer| format!("{name} {answer}"));
+        assert!(answers.contains(&(*told).to_owned()), "{kernel}");
+    }
+    let delegated = told[5].ends_with("yes");
+    assert_eq!(delegated, tenon_sandbox::probe().cgroup_delegated, "{kernel}");
     let home = place.path("home").display().to_string();
     let doctor = place.run(&["doctor", "--cwd", &home]);
     assert!(doctor.out.contains(&format!("written: {home}\n")), "{doctor:?}");
+    assert!(doctor.out.contains("\n  read: /\n"), "{doctor:?}");
+    assert!(doctor.out.contains("\n  reached: nothing; --net HOST opens a host\n"), "{doctor:?}");
+    std::fs::create_dir_all(place.path("home/.cargo/bin")).unwrap();
+    let doctor = place.run(&["doctor"]);
+    let within = doctor.out.lines().find(|line| line.contains("read within them all the same: "));
+    assert!(within.is_some_and(|line| line.contains(&format!("{home}/.cargo"))), "{doctor:?}");
     let doctor = place.run(&["doctor", "--sandbox", "off"]);
     assert!(doctor.out.contains("! not confined: --sandbox off on the command line"), "{doctor:?}");
     place.config("mode = \"auto\"\n\nsandbox = \"off\"\n");
