@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tenon_sandbox::{Exit, OpenRoots, Tier, Workspace};
 
@@ -350,6 +350,56 @@ fn a_toolchain_in_the_home_builds_a_program() {
     assert!(!home.join(".cargo/made-in-walls").exists());
 }
 
+/// Copies the newest `cfg-if` as it was fetched, not unpacked, and what the index says of it.
+fn fill_registry(from: &Path, to: &Path) -> Option<String> {
+    let script = "cd $0/registry && file=$(ls cache/*/cfg-if-1*.crate | sort -V | tail -1) && \
+                  index=index/$(basename $(dirname $file)) && \
+                  mkdir -p $1/registry && cp --parents $file $index/config.json \
+                  $index/.cache/cf/g-/cfg-if $1/registry && basename $file .crate";
+    let arguments = [from, to];
+    let output = std::process::Command::new("bash").args(["-ec", script]).args(arguments).output();
+    let output = output.unwrap();
+    let name = String::from_utf8(output.stdout).unwrap();
+    output.status.success().then(|| name.trim().trim_start_matches("cfg-if-").to_owned())
+}
+
+#[test]
+fn a_crate_with_a_dependency_is_built_and_tested_from_the_registrys_cache() {
+    if tier() == Tier::B {
+        return skipped("toolchains are read-only in tier B");
+    }
+    let cargo = Path::new(env!("CARGO"));
+    if std::fs::File::open(cargo).is_err() {
+        return skipped("the toolchain is closed to this user");
+    }
+    let toolchain = cargo.ancestors().nth(2).unwrap();
+    let place = Place::new();
+    std::os::unix::fs::symlink(toolchain, place.home().join(".rustup")).unwrap();
+    let cargo_home = place.home().join(".cargo");
+    std::fs::write(cargo_home.join("config.toml"), "").unwrap();
+    let user = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let user = user.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).unwrap_or_default();
+    let Some(version) = fill_registry(&user, &cargo_home) else {
+        return skipped("no cfg-if in the registry's cache");
+    };
+    let script = format!(
+        "unset ${{!CARGO*}} ${{!RUST*}}; PATH=$HOME/.rustup/bin:$PATH; cargo init -q --vcs none --name user . && \
+         echo 'cfg-if = \"={version}\"' >> Cargo.toml && \
+         echo 'cfg_if::cfg_if! {{ if #[cfg(unix)] {{ fn answer() -> u8 {{ 42 }} }} }} \
+         fn main() {{ println!(\"{{}}\", answer()); }} \
+         #[test] fn holds() {{ assert_eq!(answer(), 42); }}' > src/main.rs && \
+         cargo build -q --offline && ./target/debug/user && cargo test -q --offline && \
+         ls $HOME/.cargo/registry/src/*"
+    );
+    let (_, said) = place.run(&script);
+    assert!(said.starts_with("42\n") && said.contains("1 passed"), "{said}");
+    assert!(said.contains(&format!("cfg-if-{version}")), "{said}");
+    assert!(!cargo_home.join("registry/src").exists(), "unpacked in the user's own folder");
+    as_ordinary_user(
+        "benign::a_crate_with_a_dependency_is_built_and_tested_from_the_registrys_cache",
+    );
+}
+
 #[test]
 fn what_a_toolchain_fetches_is_there_for_the_session_and_nowhere_else() {
     if tier() == Tier::B {
@@ -408,7 +458,7 @@ fn what_a_toolchain_fetches_for_an_ordinary_user() {
 
 #[test]
 fn what_a_toolchain_fetches_to_where_a_variable_says_is_private_too() {
-    let mut own = std::path::PathBuf::new();
+    let mut own = PathBuf::new();
     let place = Place::with(|settings| {
         own = settings.readable[0].join("cargo");
         std::fs::create_dir_all(own.join("registry/cache")).unwrap();
