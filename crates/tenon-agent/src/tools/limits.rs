@@ -103,15 +103,16 @@ fn of_room(said: &Said<'_>, limits: Limits, line: &str) -> Option<String> {
     };
     let which = if is_meant? { "" } else { "if it was there: " };
     let size = Size(limits.temporary_bytes_max);
+    let raised = "which temporary_bytes_max in config.toml raises (the user's, or the project's that lowers it)";
     let tier = said.context.sandbox.tier()?;
     if tier == Tier::A.name() {
         Some(format!(
             "limits: {which}private folders (/tmp, /var/tmp, /run, {SHARED_MEMORY}, HOME) hold at most {size} \
-             together; --sandbox off would lift that, and a folder of the workspace (TMPDIR) has the disk's room"
+             together, {raised}; --sandbox off would lift that, and a folder of the workspace (TMPDIR) has the disk's room"
         ))
     } else if tier == Tier::B.name() {
         Some(format!(
-            "limits: {which}{SHARED_MEMORY} holds at most {size}; --sandbox off would lift that"
+            "limits: {which}{SHARED_MEMORY} holds at most {size}, {raised}; --sandbox off would lift that"
         ))
     } else {
         None

@@ -50,6 +50,7 @@ pub(super) struct File {
     pub(super) processes_max: Option<NonZeroU64>,
     pub(super) memory_bytes_max: Option<NonZeroU64>,
     pub(super) file_bytes_max: Option<NonZeroU64>,
+    pub(super) temporary_bytes_max: Option<NonZeroU64>,
     pub(super) project_instructions: Option<bool>,
     #[serde(default)]
     pub(super) allow: Vec<Spanned<String>>,
@@ -125,6 +126,7 @@ const KEYS: &[Key] = &[
     Key { name: "processes_max", of_project: OfProject::Stricter },
     Key { name: "memory_bytes_max", of_project: OfProject::Stricter },
     Key { name: "file_bytes_max", of_project: OfProject::Stricter },
+    Key { name: "temporary_bytes_max", of_project: OfProject::Stricter },
     Key { name: "project_instructions", of_project: OfProject::Stricter },
     Key { name: "allow", of_project: OfProject::No },
     Key { name: "deny", of_project: OfProject::Stricter },
@@ -199,6 +201,9 @@ pub(super) fn apply_project(
     }
     if !tighten(&mut settings.file_bytes_max, file.file_bytes_max) {
         refuse("file_bytes_max", looser);
+    }
+    if !tighten(&mut settings.temporary_bytes_max, file.temporary_bytes_max) {
+        refuse("temporary_bytes_max", looser);
     }
     if !tighten(&mut settings.mode, file.mode) {
         refuse("mode", looser);
@@ -310,7 +315,7 @@ mod tests {
         // Each key with a value that serde must accept; a field that is missing here would be
         // reported as unknown.
         let text = "model = 'a'\nmode = 'read-only'\nsandbox = 'off'\nnet = []\nadd_dir = []\nread_dir = []\nmax_steps = 1\nmax_tokens = 1\nmax_cost = 0.5\nmax_time = '10m'\n\
-                    context_window = 1\nreceipts = true\nverify = []\nresult_chars_max = 1\nbash_output_chars_max = 1\ndisk_bytes_max = 1\nprocesses_max = 1\nmemory_bytes_max = 1\nfile_bytes_max = 1\nproject_instructions = true\nallow = []\ndeny = []\n\
+                    context_window = 1\nreceipts = true\nverify = []\nresult_chars_max = 1\nbash_output_chars_max = 1\ndisk_bytes_max = 1\nprocesses_max = 1\nmemory_bytes_max = 1\nfile_bytes_max = 1\ntemporary_bytes_max = 1\nproject_instructions = true\nallow = []\ndeny = []\n\
                     environment = []\nmask_secrets = true\nundo = true\nundo_bytes_max = 1\nundo_file_bytes_max = 1\nundo_by_comparison = true\ntheme = 'dark'\nnotify = 'bell'\n[network]\nca_file = 'a'\nconnect_timeout_s = 1\n\
                     first_byte_timeout_s = 1\nidle_timeout_s = 1\n[providers.a]\nkind = 'openai'\n\
                     base_url = 'b'\nkey_env = 'c'\nkey = 'd'\nmodel = 'e'";
@@ -349,13 +354,14 @@ mod tests {
             deny: vec!["grep".into()],
             ..Settings::default()
         };
-        let text = "max_steps = 20\nmax_tokens = 5\ndisk_bytes_max = 7\nprocesses_max = 8\nmemory_bytes_max = 9\nfile_bytes_max = 99999999999\nmode = 'auto'\ndeny = ['bash(b)']\n\
+        let text = "max_steps = 20\nmax_tokens = 5\ndisk_bytes_max = 7\nprocesses_max = 8\nmemory_bytes_max = 9\nfile_bytes_max = 99999999999\ntemporary_bytes_max = 10\nmode = 'auto'\ndeny = ['bash(b)']\n\
                     project_instructions = false";
         let expected = Settings {
             max_tokens: NonZeroU64::new(5),
             disk_bytes_max: NonZeroU64::new(7).unwrap(),
             processes_max: NonZeroU64::new(8).unwrap(),
             memory_bytes_max: NonZeroU64::new(9).unwrap(),
+            temporary_bytes_max: NonZeroU64::new(10).unwrap(),
             deny_of_project: vec!["bash(b)".into()],
             project_instructions: false,
             ..settings.clone()

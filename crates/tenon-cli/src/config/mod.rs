@@ -111,6 +111,8 @@ pub(crate) struct Settings {
     pub(crate) memory_bytes_max: NonZeroU64,
     /// How large a file may be that it writes, in bytes.
     pub(crate) file_bytes_max: NonZeroU64,
+    /// How much its private folders and layers in front of toolchains hold together, in bytes.
+    pub(crate) temporary_bytes_max: NonZeroU64,
     /// Whether AGENTS.md and CLAUDE.md of the project are read.
     pub(crate) project_instructions: bool,
     /// Rules of the user's that allow.
@@ -143,8 +145,7 @@ impl Default for Settings {
     fn default() -> Self {
         let tools = CoreToolOptions::default();
         let steps = TurnLimits::default().steps_max.and_then(NonZeroU32::new);
-        let Limits { disk_bytes_max, processes_max, memory_bytes_max, file_bytes_max, .. } =
-            Limits::default();
+        let limits = Limits::default();
         let bound = |number| NonZeroU64::new(number).unwrap_or(NonZeroU64::MAX);
         let characters = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MAX);
         Self {
@@ -163,10 +164,11 @@ impl Default for Settings {
             verify: Vec::new(),
             result_chars_max: characters(tools.result_chars_max),
             bash_output_chars_max: characters(tools.bash_output_chars_max),
-            disk_bytes_max: bound(disk_bytes_max),
-            processes_max: bound(processes_max),
-            memory_bytes_max: bound(memory_bytes_max),
-            file_bytes_max: bound(file_bytes_max),
+            disk_bytes_max: bound(limits.disk_bytes_max),
+            processes_max: bound(limits.processes_max),
+            memory_bytes_max: bound(limits.memory_bytes_max),
+            file_bytes_max: bound(limits.file_bytes_max),
+            temporary_bytes_max: bound(limits.temporary_bytes_max),
             project_instructions: true,
             allow: Vec::new(),
             deny: Vec::new(),
@@ -374,6 +376,8 @@ impl Config {
         settings.processes_max = file.processes_max.unwrap_or(settings.processes_max);
         settings.memory_bytes_max = file.memory_bytes_max.unwrap_or(settings.memory_bytes_max);
         settings.file_bytes_max = file.file_bytes_max.unwrap_or(settings.file_bytes_max);
+        settings.temporary_bytes_max =
+            file.temporary_bytes_max.unwrap_or(settings.temporary_bytes_max);
         settings.project_instructions = file.project_instructions.unwrap_or(true);
         settings.allow = file.allow.into_iter().map(Spanned::into_inner).collect();
         settings.deny = file.deny.into_iter().map(Spanned::into_inner).collect();

@@ -104,6 +104,7 @@ pub(crate) async fn walls(
             processes_max: config.settings.processes_max.get(),
             memory_bytes_max: config.settings.memory_bytes_max.get(),
             file_bytes_max: config.settings.file_bytes_max.get(),
+            temporary_bytes_max: config.settings.temporary_bytes_max.get(),
             ..Limits::default()
         },
         guarded_folders_max: GUARDED_FOLDERS_MAX,

@@ -9,9 +9,9 @@ use crate::{
 fn a_limit_that_held_a_command_is_told_with_its_number() {
     const ENDED: &str = "[walls] ended: a file became too large; the limit of 16.0 GiB is raised by file_bytes_max in config.toml (the user's, or the project's that lowers it)";
     const OF_FILE: &str = "[walls] limits: commands write no file larger than 16.0 GiB, which file_bytes_max in config.toml raises (the user's, or the project's that lowers it)";
-    const PRIVATE: &str = "[walls] limits: private folders (/tmp, /var/tmp, /run, /dev/shm, HOME) hold at most 4.0 GiB together";
+    const PRIVATE: &str = "[walls] limits: private folders (/tmp, /var/tmp, /run, /dev/shm, HOME) hold at most 4.0 GiB together, which temporary_bytes_max in config.toml raises (the user's, or the project's that lowers it)";
     const PERHAPS: &str = "[walls] limits: if it was there: private folders (/tmp,";
-    const SHARED: &str = "[walls] limits: /dev/shm holds at most 4.0 GiB; --sandbox off";
+    const SHARED: &str = "[walls] limits: /dev/shm holds at most 4.0 GiB, which temporary_bytes_max in config.toml raises (the user's, or the project's that lowers it)";
     let python = "/usr/bin/python3 -c 'open(\"s\", \"w\").truncate(20 << 30)'";
     for tier in ["a", "b", "c"] {
         let place = Place::new();
@@ -72,8 +72,27 @@ fn what_is_told_to_raise_a_limit_raises_it() {
             "memory_bytes_max = 1073741824",
         ),
     ];
+    // Tier C has no private folders in memory.
+    let shared = |command| {
+        let expected = "hold at most 4.0 MiB together, which temporary_bytes_max in config.toml";
+        (command, ("temporary_bytes_max = 4194304", expected), "temporary_bytes_max = 6291456")
+    };
+    let of_a = ["fallocate -l 5M /tmp/x || ls", "fallocate -l 5M ~/x; rm -f ~/x"].map(shared);
+    let of_b = [(
+        "fallocate -l 5M /dev/shm/x || ls",
+        (
+            "temporary_bytes_max = 4194304",
+            "/dev/shm holds at most 4.0 MiB, which temporary_bytes_max in config.toml raises",
+        ),
+        "temporary_bytes_max = 6291456",
+    )];
     for tier in ["a", "b", "c"] {
-        for (command, (low, told_low), high) in rows {
+        let of_tier: &[_] = match tier {
+            "a" => &of_a,
+            "b" => &of_b,
+            _ => &[],
+        };
+        for (command, (low, told_low), high) in rows.iter().chain(of_tier).copied() {
             for (config, expected) in [(low, Some(told_low)), (high, None)] {
                 let place = Place::new();
                 place.config(config);
