@@ -11,7 +11,7 @@ use tenon_model::{
     KnownValue, credential_values, decoded, is_secret,
 };
 
-use super::{Config, Credential, named_files::named, private_file};
+use super::{Config, Credential, named_files::named, private_file, toolchain_folders};
 
 /// The most bytes of a file of credentials (1 MiB): far more than any has.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -51,6 +51,24 @@ const FILES: [(&str, CredentialShape); 31] = [
     (".ssh/id_ecdsa", Whole),
 ];
 
+/// Variables of one folder or several, by the Base Directory Specification and POSIX, besides those of toolchains.
+const OF_FOLDERS: [&str; 14] = [
+    "HOME",
+    "OLDPWD",
+    "PATH",
+    "PWD",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_DIRS",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_DIRS",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
+];
+
 /// What is needed to read them, apart from the configuration, so that it can be done later.
 #[derive(Debug, Clone)]
 pub(crate) struct SecretSources {
@@ -67,9 +85,7 @@ impl Config {
         // First, because the first name of a value counts.
         for (name, value) in self.environment.all() {
             let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else { continue };
-            // A place that is there is no secret, however its name looks: a temporary home.
-            let is_place = value.starts_with('/') && Path::new(value.trim()).exists();
-            if is_secret(name, value.trim()) && !is_place {
+            if is_secret(name, value.trim()) && !is_place(name, value) {
                 keys.push(KnownValue::new(value.trim(), name, "the environment"));
             }
         }
@@ -87,6 +103,16 @@ impl Config {
         let named = named(|name| self.environment.text(name));
         SecretSources { home: self.folders.home.clone(), named, keys }
     }
+}
+
+/// Whether a variable's value is no secret, however its name looks (a temporary home): a path that is there, or
+/// one or several in a variable that names folders, which may be made later.
+fn is_place(name: &str, value: &str) -> bool {
+    let value = value.trim();
+    let is_absolute = |path: &str| path.starts_with('/');
+    let names_folders = OF_FOLDERS.contains(&name) || toolchain_folders::is_named_by(name);
+    let is_of_paths = || value.split(':').all(|path| path.is_empty() || is_absolute(path));
+    is_absolute(value) && (Path::new(value).exists() || names_folders && is_of_paths())
 }
 
 impl SecretSources {
@@ -126,6 +152,27 @@ mod tests {
             let values = sources.read();
             let secrets: Vec<_> = values.iter().map(|known| known.secret().expose()).collect();
             assert_eq!(secrets, ["p4ss-w0rd"]);
+        }
+    }
+
+    #[test]
+    fn a_variable_of_folders_holds_no_secret_where_its_value_is_paths() {
+        let here = tempfile::Builder::new().prefix("k7x2m9q4").tempdir().unwrap();
+        let here = here.path().to_str().unwrap();
+        for (name, value, expected) in [
+            ("STATE", here, true),
+            ("STATE", &format!(" {here}\n"), true),
+            ("STATE", &format!("{here}/none"), false),
+            ("XDG_STATE_HOME", &format!("{here}/none"), true),
+            ("CARGO_HOME", "/none/k7x2m9q4", true),
+            ("PATH", "/none/k7x2m9q4/bin:/usr/bin:", true),
+            ("PATH", "k7x2m9q4n5/bin:/usr/bin", false),
+            ("XDG_STATE_HOME", "k7x2m9q4n5p8", false),
+            ("MY_PATH", "/none/k7x2m9q4/bin:/usr/bin", false),
+            ("AWS_SECRET_ACCESS_KEY", "/K7x2m9q4n5p8R3t6", false),
+            ("AWS_SECRET_ACCESS_KEY", "/usr:/K7x2m9q4n5p8R3t6", false),
+        ] {
+            assert_eq!(is_place(name, value), expected, "{name}={value}");
         }
     }
 

@@ -56,6 +56,11 @@ pub(super) fn named(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
     named.filter(|folder: &PathBuf| Path::is_absolute(folder)).collect()
 }
 
+/// Whether a variable names such a folder.
+pub(super) fn is_named_by(variable: &str) -> bool {
+    FOLDERS.iter().any(|(name, _)| *name == variable)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -171,10 +171,9 @@ fn protected_names_of_the_repository_of_a_linked_worktree_are_told_as_such() {
 /// programs has. A toolchain's folder `keys` holds a key of the user's and the state of tenon.
 fn check_closed(tier: &str, rows: &[(Value, &str, Option<&str>)]) {
     let place = Place::new();
-    let folder = place.path("keys").display().to_string();
-    place.write("keys/credentials.toml", "token = 'a'\n");
-    // The folder's name may look random.
-    place.config(&format!("read_dir = ['{folder}']\nmask_secrets = false\n"));
+    let folder = place.path("k7x2m9q4/keys").display().to_string();
+    place.write("k7x2m9q4/keys/credentials.toml", "token = 'a'\n");
+    place.config(&format!("read_dir = ['{folder}']\n"));
     let call = |arguments: &Value| {
         let name = if arguments["command"].is_string() { "bash" } else { "write_file" };
         let arguments = arguments.to_string().replace("{}", &folder);
