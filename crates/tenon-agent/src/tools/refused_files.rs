@@ -51,8 +51,9 @@ const CHANGES: [&str; 3] = ["cannot touch", "cannot create", "setting times"];
 /// What a shell says in front of the name of a file that it does not make.
 const CREATES: &str = "cannot create";
 
-/// Stands between the two names of a file that is moved.
+/// Stands between the two names of a file that is moved, and in front of the one that is there of a file that is linked.
 const TO: &str = " to ";
+const LINKS_TO: &str = " => ";
 
 pub(super) const FILES_HELD: &str = "files: outside of the workspace commands write only in private temporary \
                           folders; --add-dir FOLDER would add a folder";
@@ -198,24 +199,34 @@ fn of_write(said: &Said<'_>, write: &OutsideWrite, refused: &str) -> String {
 
 /// Says of a change of what is closed to commands in whatever folder it lies, which would allow it.
 fn of_closed(said: &Said<'_>, path: &Path, wish: Wish) -> Option<String> {
-    let why = said.context.sandbox.out_of_sight(path)?;
-    if !matches!(why, OutOfSight::Secret(_) | OutOfSight::Hidden(_)) {
+    if !is_closed(said, path) {
         return None;
     }
     let found = said.context.workspace.outside(&path.to_string_lossy());
     let is_own = found.is_ok_and(|found| found.is_some_and(|it| it.closed().is_some()));
-    let path = listed::name(path);
+    let named = listed::name(path);
+    let closed = closed(path);
     Some(match wish {
         _ if is_own => format!(
-            "files: {path} is tenon's own and closed to commands; no rule or --add-dir opens it, \
+            "files: {named} is tenon's own and closed to commands; no rule or --add-dir opens it, \
              --sandbox off would"
         ),
-        Wish::Write => format!(
-            "files: {path} is closed to commands; write_file asks the user for it, --sandbox off would \
-             open it"
-        ),
-        _ => format!("files: {path} is closed to commands; --sandbox off would open it"),
+        Wish::Write => {
+            format!("{closed}; write_file asks the user for it, --sandbox off would open it")
+        }
+        _ => format!("{closed}; --sandbox off would open it"),
     })
+}
+
+/// Begins what is said of a change of what is closed to commands.
+pub(super) fn closed(path: &Path) -> String {
+    format!("files: {} is closed to commands", listed::name(path))
+}
+
+/// Whether a path is closed to commands in whatever folder it lies.
+fn is_closed(said: &Said<'_>, path: &Path) -> bool {
+    let why = said.context.sandbox.out_of_sight(path);
+    matches!(why, Some(OutOfSight::Secret(_) | OutOfSight::Hidden(_)))
 }
 
 /// Says how a file was refused, if a line complains of that in words that the walls cause.
@@ -329,9 +340,17 @@ fn is_closed_anyway(said: &Said<'_>, path: &Path, wish: Wish) -> bool {
 /// Returns what a line says would have been done to the file that it names.
 fn wish(line: &str, path: &Path) -> Wish {
     let owns = || SETS_MODE.iter().chain(&SETS_OWNER).any(|words| line.contains(words));
-    match goes(line, &path.to_string_lossy()) {
+    let path_text = path.to_string_lossy();
+    // A program in its folder calls it by its last name.
+    let name = match path.file_name() {
+        Some(name) if !line.contains(&*path_text) => name.to_string_lossy(),
+        _ => path_text,
+    };
+    let is_linked = || line.split_once(&*name).is_some_and(|(front, _)| front.contains(LINKS_TO));
+    match goes(line, &name) {
         true => Wish::Remove,
         false if owns() => Wish::Own,
+        false if is_linked() => Wish::Read,
         false => Wish::Write,
     }
 }
@@ -380,7 +399,8 @@ pub(super) fn silent(said: &Said<'_>) -> Option<String> {
 }
 
 /// Returns the place of the file that a line names. Programs put it before their complaint or behind
-/// it, within quotes or not, and as it is called from the folder that they run in.
+/// it, within quotes or not, and as it is called from the folder that they run in. Of two names what is closed
+/// counts before a toolchain's, and that before any other elsewhere.
 pub(super) fn place(said: &Said<'_>, line: &str) -> Place {
     let ToolContext { workspace, sandbox, .. } = said.context;
     let speakers = ran_in::speakers(said.commands, line);
@@ -399,7 +419,11 @@ pub(super) fn place(said: &Said<'_>, line: &str) -> Place {
         }
         for path in ran_in::meant(&speakers, word, said.context) {
             match workspace.locate(&path) {
-                _ if is_protected(said, word, &path, line) => return Place::Protected,
+                _ if !matches!(found, Place::Toolchain(_))
+                    && is_protected(said, word, &path, line) =>
+                {
+                    return Place::Protected;
+                }
                 Ok(location) if found == Place::Unknown && is_file(word, &location, line) => {
                     found = Place::Work;
                 }
@@ -410,10 +434,14 @@ pub(super) fn place(said: &Said<'_>, line: &str) -> Place {
                     if word.starts_with(['/', '.']) || is_named(word, line) =>
                 {
                     let path = workspace.root().join(path);
-                    match sandbox.is_in_toolchain(&path) {
-                        true => return Place::Toolchain(path),
-                        false => found = Place::Elsewhere(path),
+                    if is_closed(said, &path) {
+                        return Place::Elsewhere(path);
                     }
+                    found = match found {
+                        Place::Toolchain(_) => found,
+                        _ if sandbox.is_in_toolchain(&path) => Place::Toolchain(path),
+                        _ => Place::Elsewhere(path),
+                    };
                 }
                 _ => {}
             }

@@ -155,7 +155,13 @@ fn of_sight(said: &Said<'_>, told: &[String]) -> Vec<String> {
         looked.add(how, named);
     }
     let sure = |why: &OutOfSight| sight::sentence(why, said.in_c, true);
-    let new = looked.why.iter().filter(|(why, _)| !told.contains(&sure(why)));
+    let is_told = |why: &OutOfSight| match why {
+        OutOfSight::Secret(path) | OutOfSight::Hidden(path) => {
+            told.iter().any(|told| told.starts_with(&refused_files::closed(path)))
+        }
+        _ => false,
+    };
+    let new = looked.why.iter().filter(|(why, _)| !told.contains(&sure(why)) && !is_told(why));
     new.map(|(why, is_sure)| sight::sentence(why, said.in_c, *is_sure)).collect()
 }
 

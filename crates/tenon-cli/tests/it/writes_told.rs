@@ -168,7 +168,7 @@ fn protected_names_of_the_repository_of_a_linked_worktree_are_told_as_such() {
 }
 
 /// Runs each command, or write of a file, in a tier and checks what its result tells and which flag the list for
-/// programs has. A toolchain's folder `keys` holds a key of the user's and the state of tenon.
+/// programs has. A toolchain's folder `keys` holds a key of the user's, and the state of tenon where a row names it.
 fn check_closed(tier: &str, rows: &[(Value, &str, Option<&str>)]) {
     let place = Place::new();
     let folder = place.path("k7x2m9q4/keys").display().to_string();
@@ -185,7 +185,11 @@ fn check_closed(tier: &str, rows: &[(Value, &str, Option<&str>)]) {
     let script = place.script(turns.into());
     let arguments = ["--sandbox", tier, "--output-format", "stream-json", "--model", &script, "go"];
     let mut tenon = place.tenon(&arguments);
-    tenon.env("CARGO_HOME", &folder).env("XDG_STATE_HOME", format!("{folder}/state"));
+    tenon.env("CARGO_HOME", &folder);
+    // No layer lies in front of a folder in which that of tenon is.
+    if rows.iter().any(|(arguments, ..)| arguments.to_string().contains("{}/state")) {
+        tenon.env("XDG_STATE_HOME", format!("{folder}/state"));
+    }
     let run = Run::of(tenon.output().unwrap());
     if run.status == 3 {
         return skipped(format!("this machine gives no tier {tier}"));
@@ -200,6 +204,8 @@ fn check_closed(tier: &str, rows: &[(Value, &str, Option<&str>)]) {
         let expected = expected.replace("{}", &folder);
         let telling: Vec<&str> = told.lines().filter(|line| line.contains(&expected)).collect();
         assert_eq!(telling.len(), 1, "{tier} {arguments}: {told}");
+        let is_closed = |line: &&str| line.contains("credentials.toml is closed to commands");
+        assert!(told.lines().filter(is_closed).count() <= 1, "{tier} {arguments}: {told}");
         assert!(!told.contains("--add-dir FOLDER"), "{tier} {arguments}: {told}");
         let listed = of("walls_refused").chain(of("call_decided")).filter(is_its);
         let flags: Vec<&str> = listed.filter_map(|event| event["flag"].as_str()).collect();
@@ -233,10 +239,21 @@ fn what_no_folder_opens_is_told_with_what_does() {
         ];
         check_closed(tier, &rows);
     }
+    // In a layer names are made.
+    let moved = [
+        (run("mv {}/credentials.toml {}/c2"), goes, off),
+        (run("cd {} && mv credentials.toml c2"), goes, off),
+        (run("mv {}/credentials.toml c2"), goes, off),
+        (run("rm {}/credentials.toml"), goes, off),
+        (run("ln {}/credentials.toml {}/c3"), goes, off),
+        (run("echo x > {}/new; mv {}/new {}/credentials.toml"), key, off),
+    ];
+    check_closed("a", &moved);
     let read = "{}/credentials.toml is closed to commands, so it is refused";
     let of_state = "is closed to commands, so it is refused";
     let rows = [
         (run("echo x > {}/credentials.toml"), read, off),
+        (run("mv {}/credentials.toml {}/c2"), read, off),
         (run("perl -e 'mkdir \"{}/state/tenon/undo/x\" or die \"no: $!\\n\"'"), own, off),
         (run("echo x > {}/state/tenon/undo/x"), of_state, off),
     ];
