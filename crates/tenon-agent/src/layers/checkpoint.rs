@@ -19,6 +19,7 @@ use crate::{
     event::{CallChanges, View},
     masking::Masking,
     policy::{ApprovedCall, Denials},
+    session::shortened,
     tools::{Effect, ToolContext, ToolOutput},
 };
 
@@ -65,7 +66,7 @@ impl Checkpoints {
     /// Returns what the checkpoint of a call is found by: its id, its tool, its main argument.
     fn name(&self, call: &ApprovedCall, rest: Rest<'_>) -> String {
         let subject = rest.subject.split_whitespace().collect::<Vec<_>>().join(" ");
-        let subject: String = self.masking.mask(subject).chars().take(SUBJECT_CHARS_MAX).collect();
+        let subject = shortened(&self.masking.mask(subject), SUBJECT_CHARS_MAX);
         format!("{}\t{}\t{subject}", call.id(), rest.tool.name())
     }
 

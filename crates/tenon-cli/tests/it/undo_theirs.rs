@@ -74,6 +74,17 @@ fn a_call_of_which_nothing_was_saved_is_not_the_one_to_undo() {
 }
 
 #[test]
+fn a_long_command_ends_with_dots_in_the_list_of_changes() {
+    let place = Place::new();
+    let short = format!("echo {} > a", "文".repeat(191));
+    session_of(&place, &[&short, &format!("echo {} > b", "🎉".repeat(192))]);
+    let listed = place.run(&["changes"]).ends_with(0).out;
+    let listed: String = listed.split_whitespace().collect();
+    let dotted = format!("echo{}>…", "🎉".repeat(192));
+    assert!(listed.contains(&dotted) && listed.matches('…').count() == 1, "{listed}");
+}
+
+#[test]
 fn what_stayed_as_it_was_is_told_to_the_model_and_in_the_list() {
     let place = Place::new();
     place.write("work/a", "1\n");
