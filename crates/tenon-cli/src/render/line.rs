@@ -183,7 +183,9 @@ fn row_end(cells: &[Cell<'_>], start: usize, room: usize, wrap: Wrap) -> usize {
         }
         used += cell.columns;
         place += 1;
-        if wrap == Wrap::Words && breaks_between(cells, place) {
+        let next = place.checked_sub(1).and_then(|b| cells.get(b)).zip(cells.get(place));
+        let may_end = next.is_some_and(|(before, after)| breaks_between(before.text, after.text));
+        if wrap == Wrap::Words && may_end {
             last_break = Some(place);
         }
     }
@@ -195,19 +197,13 @@ fn row_end(cells: &[Cell<'_>], start: usize, room: usize, wrap: Wrap) -> usize {
     }
 }
 
-/// Returns whether a row may end before the cell at `place`.
-fn breaks_between(cells: &[Cell<'_>], place: usize) -> bool {
-    let Some((before, after)) =
-        place.checked_sub(1).and_then(|b| cells.get(b)).zip(cells.get(place))
-    else {
-        return false;
-    };
-    if before.text == " " || after.text == " " {
+/// Returns whether a row may end between two graphemes: at a space, and beside a wide one.
+pub(crate) fn breaks_between(before: &str, after: &str) -> bool {
+    let is_wide = |grapheme| measure::widths(grapheme).1 > 1;
+    if before == " " || after == " " {
         return true;
     }
-    (before.columns > 1 || after.columns > 1)
-        && !CLOSING.contains(after.text)
-        && !OPENING.contains(before.text)
+    (is_wide(before) || is_wide(after)) && !CLOSING.contains(after) && !OPENING.contains(before)
 }
 
 /// Returns `text` with tabs as spaces up to the next stop; `column` stands before it.

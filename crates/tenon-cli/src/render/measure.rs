@@ -29,6 +29,11 @@ pub(crate) fn width(text: &str) -> usize {
     text.graphemes(true).map(|grapheme| grapheme.width()).sum()
 }
 
+/// Returns the most columns that a terminal may give to `text`.
+pub(crate) fn widest(text: &str) -> usize {
+    text.graphemes(true).map(|grapheme| widths(grapheme).1).sum()
+}
+
 /// Returns `line` in rows of at most `columns` columns, tabs expanded; one empty row for an empty
 /// line. Rows after the `rows_max`th are left out.
 pub(crate) fn rows(line: &str, columns: usize, rows_max: usize) -> Vec<Row> {

@@ -9,7 +9,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
     keyboard::{KeyCode, KeyEvent, KeyModifiers},
-    line::Line,
+    line::{self, Line},
     surface::Size,
 };
 use crate::{
@@ -267,14 +267,15 @@ fn fitted(mut painted: String) -> String {
     painted
 }
 
-/// Returns the parts of a painted line that fit into `columns` each, broken between words where
-/// there are some.
+/// Returns the parts of a painted line that fit into `columns` each, however wide emoji are drawn, broken
+/// between words where there are some.
 fn parts(line: &str, columns: usize) -> Vec<Range<usize>> {
     if line.len() <= columns {
         return std::iter::once(0..line.len()).collect();
     }
     let mut parts = Vec::new();
     let (mut start, mut place, mut column, mut last_break) = (0, 0, 0, None);
+    let mut before = "";
     while let Some(rest) = line.get(place..).filter(|rest| !rest.is_empty()) {
         if rest.starts_with(SEQUENCE) {
             let used = sequence_bytes(rest);
@@ -286,20 +287,21 @@ fn parts(line: &str, columns: usize) -> Vec<Range<usize>> {
             continue;
         }
         let grapheme = rest.graphemes(true).next().unwrap_or(rest);
-        let width = measure::width(grapheme);
+        let width = measure::widest(grapheme);
+        if place > start && line::breaks_between(before, grapheme) {
+            last_break = Some(place);
+        }
         if column + width > columns && grapheme != " " && place > start {
             let end = last_break.filter(|end| *end > start).unwrap_or(place);
             parts.push(start..end);
             (start, last_break) = (end, None);
-            column = measure::width(&without_paint(line.get(start..place).unwrap_or_default()));
+            column = measure::widest(&without_paint(line.get(start..place).unwrap_or_default()));
             // What was carried over may be too wide with it, too.
             continue;
         }
         column += width;
         place += grapheme.len();
-        if grapheme == " " {
-            last_break = Some(place);
-        }
+        before = grapheme;
     }
     parts.push(start..line.len());
     parts
@@ -425,6 +427,18 @@ mod tests {
         let narrow = Size { columns: 20, rows: 11 };
         pager.draw(narrow, &STYLE, true);
         assert_eq!(pager.found, [3]);
+    }
+
+    #[test]
+    fn a_row_has_room_for_joined_emoji_drawn_apart_and_ends_between_chinese_words_too() {
+        let check = |line: &str, columns: usize, expected: &[&str]| {
+            let found: Vec<&str> =
+                parts(line, columns).into_iter().map(|part| &line[part]).collect();
+            assert_eq!(found, expected);
+        };
+        check("a 👩\u{200d}👩\u{200d}👧家庭", 10, &["a 👩\u{200d}👩\u{200d}👧家", "庭"]);
+        check("  created  文件名很长.rs", 16, &["  created  文件", "名很长.rs"]);
+        check("word，文（字） and", 10, &["word，文", "（字） and"]);
     }
 
     proptest! {
