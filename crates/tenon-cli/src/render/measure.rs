@@ -81,7 +81,9 @@ pub(crate) fn cut(text: &str, columns: usize) -> Row {
         return whole.pop().unwrap_or_default();
     }
     let kept = rows(first, columns.saturating_sub(1), 1);
-    let mut row = kept.into_iter().next().unwrap_or_default();
+    // A grapheme that is wider than the room is left out, too.
+    let fits = |row: &Row| row.width < columns;
+    let mut row = kept.into_iter().next().filter(fits).unwrap_or_default();
     row.text.push('…');
     row.width += 1;
     row
@@ -166,6 +168,15 @@ mod tests {
     fn a_stack_of_marks_is_bounded() {
         let stack = format!("a{}", "\u{301}".repeat(500));
         assert!(rows(&stack, 10, 1).remove(0).text.chars().count() <= 1 + MARKS_MAX);
+    }
+
+    #[test]
+    fn of_a_grapheme_wider_than_the_room_the_ellipsis_is_left() {
+        // Two marks that take a column each.
+        for (line, columns) in [("0\u{b40}\u{1923}A", 2), ("汉字", 2), ("ab", 1)] {
+            assert_eq!(cut(line, columns).text, "…", "{line}");
+        }
+        assert_eq!(cut("汉字字", 5).text, "汉字…");
     }
 
     proptest! {
