@@ -325,6 +325,7 @@ texts! {
     CostTokens: "in: {new} new, {cached} cached, {written} written to the cache · out: {out}", "输入：新 {new}，缓存 {cached}，写入缓存 {written} · 输出：{out}";
     CostBroken: "request {n}: {why}", "第 {n} 次请求：{why}";
     CostMissed: "the cache was missed ({tokens} {tokens:token|tokens})", "缓存未命中（{tokens} 个词元）";
+    CostRebilled: "{why} ({tokens} {tokens:token|tokens} billed again)", "{why}（{tokens} 个词元重新计费）";
     NoRequests: "Nothing was asked of a model yet.", "尚未向模型发出请求。";
     RuleForSession: "allow  {rule} (this session)", "allow  {rule}（本会话）";
     RuleWritten: "allow  {rule} (written by you in this session)", "allow  {rule}（由你在本会话中写入）";

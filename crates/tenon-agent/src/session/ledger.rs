@@ -71,7 +71,7 @@ impl Spending {
 ///     matches!(prefix, Prefix::Broken { .. })
 /// }
 ///
-/// assert!(is_ours(&Prefix::Broken { by: "the tools changed".into() }));
+/// assert!(is_ours(&Prefix::Broken { by: "the tools changed".into(), tokens: 4_096 }));
 /// assert!(!is_ours(&Prefix::Missed { tokens: 4_096, after_ms: 400_000 }));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +84,9 @@ pub enum Prefix {
     Broken {
         /// What changed it.
         by: String,
+        /// Tokens that were in the cache after the request before and were billed again: never more
+        /// than this request was billed for outside the cache. 0 where no reply said what it used.
+        tokens: u64,
     },
     /// It was the same, and the provider's cache was not read.
     Missed {
@@ -140,6 +143,8 @@ struct Ledger {
     rewound: bool,
     compaction_undone: bool,
     compacted: bool,
+    /// What broke the prefix, until a reply says what that cost.
+    unpaid: Option<String>,
     /// Whether the last request's messages were those that the log tells of. They are not where
     /// something of another model's could not go along.
     was_as_logged: bool,
@@ -220,10 +225,16 @@ impl Ledger {
         let prefix = match &self.last {
             None => Prefix::First,
             Some(last) => match self.broken_by(last, &sent, is_rewritten, changed_meanwhile) {
-                Some(by) => Prefix::Broken { by },
-                None => Prefix::Kept,
+                Some(by) => Prefix::Broken { by, tokens: 0 },
+                None => match self.unpaid.take() {
+                    Some(by) => Prefix::Broken { by, tokens: 0 },
+                    None => Prefix::Kept,
+                },
             },
         };
+        if let Prefix::Broken { by, .. } = &prefix {
+            self.unpaid = Some(by.clone());
+        }
         self.sent = conversation;
         (self.rewound, self.compaction_undone) = (false, false);
         (self.compacted, self.was_as_logged) = (false, is_as_logged);
@@ -288,9 +299,15 @@ impl Ledger {
             return;
         }
         let missed = last.cached.saturating_sub(usage.cache_read);
-        if request.prefix == Prefix::Kept && missed > 0 {
-            request.prefix = Prefix::Missed { tokens: missed, after_ms: last.after_ms };
+        match &mut request.prefix {
+            // What was cut from the conversation is not billed again.
+            Prefix::Broken { tokens, .. } => *tokens = missed.min(usage.input + usage.cache_write),
+            prefix @ Prefix::Kept if missed > 0 => {
+                *prefix = Prefix::Missed { tokens: missed, after_ms: last.after_ms };
+            }
+            Prefix::First | Prefix::Kept | Prefix::Missed { .. } => {}
         }
+        self.unpaid = None;
         last.cached = usage.cache_read + usage.cache_write;
     }
 }

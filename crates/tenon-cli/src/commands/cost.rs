@@ -47,6 +47,9 @@ struct Row {
     prefix: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     broken_by: Option<String>,
+    /// Tokens that the cache had before the prefix was broken, and that were billed again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rebilled_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     missed_tokens: Option<u64>,
 }
@@ -117,7 +120,11 @@ fn blanks(cell: &str, columns: usize) -> String {
 fn said(prefix: &Prefix, language: Language) -> String {
     match prefix {
         Prefix::First | Prefix::Kept => String::new(),
-        Prefix::Broken { by } => translated(by, language).into_owned(),
+        Prefix::Broken { by, tokens: 0 } => translated(by, language).into_owned(),
+        Prefix::Broken { by, tokens } => {
+            let why = translated(by, language);
+            Text::CostRebilled.say(language, &[("why", &why), ("tokens", tokens)])
+        }
         Prefix::Missed { tokens, after_ms } => {
             let seconds = after_ms.div_ceil(1_000);
             Text::CostMissedAfter.say(language, &[("tokens", tokens), ("s", &seconds)])
@@ -126,11 +133,11 @@ fn said(prefix: &Prefix, language: Language) -> String {
 }
 
 fn row(request: &RequestCost) -> Row {
-    let (prefix, broken_by, missed_tokens) = match &request.prefix {
-        Prefix::First => ("first", None, None),
-        Prefix::Kept => ("kept", None, None),
-        Prefix::Broken { by } => ("broken", Some(by.clone()), None),
-        Prefix::Missed { tokens, .. } => ("missed", None, Some(*tokens)),
+    let (prefix, broken_by, rebilled_tokens, missed_tokens) = match &request.prefix {
+        Prefix::First => ("first", None, None, None),
+        Prefix::Kept => ("kept", None, None, None),
+        Prefix::Broken { by, tokens } => ("broken", Some(by.clone()), Some(*tokens), None),
+        Prefix::Missed { tokens, .. } => ("missed", None, None, Some(*tokens)),
     };
     Row {
         time: timestamp(request.time_ms).to_string(),
@@ -139,6 +146,7 @@ fn row(request: &RequestCost) -> Row {
         cost: request.cost,
         prefix,
         broken_by,
+        rebilled_tokens,
         missed_tokens,
     }
 }
@@ -146,6 +154,32 @@ fn row(request: &RequestCost) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_count_stands_under_its_name() {
+        let usage = Usage { input: 11, cache_read: 2_222, cache_write: 333, output: 44_444 };
+        let prefix = Prefix::Broken { by: "the tools changed".into(), tokens: 300 };
+        let (time_ms, model) = (0, "x/a".to_owned());
+        let request = RequestCost { time_ms, model, usage: Some(usage), cost: Some(0.5), prefix };
+        let all = Usage { input: 12, cache_read: 2_223, cache_write: 334, output: 44_445 };
+        let text = table(std::slice::from_ref(&request), &all, Some(0.75), Language::English);
+        let lines: Vec<&str> = text.lines().collect();
+        // Cells are at the right of their columns; what is said stands behind the last one.
+        let cell = |line: usize, name: &str| {
+            let end = lines[0].find(&format!(" {name}")).unwrap() + name.len() + 1;
+            lines[line][..end].rsplit(' ').next().unwrap().to_owned()
+        };
+        let names = ["new", "cached", "written", "out", "USD"];
+        let row = |line| names.map(|name| cell(line, name));
+        assert_eq!(row(1), ["11", "2222", "333", "44444", "0.5000"], "{text}");
+        assert_eq!(row(2), ["12", "2223", "334", "44445", "0.7500"], "{text}");
+        assert!(lines[1].ends_with("  the tools changed (300 tokens billed again)"), "{text}");
+        let json = serde_json::to_value(super::row(&request)).unwrap();
+        let expected = serde_json::json!({"prefix": "broken", "broken_by": "the tools changed", "rebilled_tokens": 300,
+            "usage": {"input": 11, "cache_read": 2_222, "cache_write": 333, "output": 44_444},
+            "model": "x/a", "cost": 0.5, "time": "1970-01-01T00:00:00Z"});
+        assert_eq!(json, expected);
+    }
 
     #[test]
     fn each_request_is_a_line_and_what_went_wrong_stands_behind_it() {
@@ -160,12 +194,13 @@ mod tests {
         let by = "the tools changed".to_owned();
         let requests = [
             request(Some(usage(100, 0)), Some(0.5), Prefix::First),
-            request(Some(usage(5, 100)), Some(0.25), Prefix::Broken { by }),
+            request(Some(usage(5, 100)), Some(0.25), Prefix::Broken { by, tokens: 107 }),
             request(None, None, Prefix::Kept),
             request(Some(usage(5, 0)), None, Prefix::Missed { tokens: 107, after_ms: 400_000 }),
         ];
         let text = table(&requests, &usage(110, 100), None, Language::English);
-        let ends = ["USD", "0.5000", "the tools changed", "no reply", "after 400 s", "?"];
+        let ends =
+            ["USD", "0.5000", "changed (107 tokens billed again)", "no reply", "after 400 s", "?"];
         for (line, end) in text.lines().zip(ends) {
             assert!(line.ends_with(end), "{end}: {text}");
         }

@@ -92,7 +92,11 @@ pub(crate) fn costs(requests: &[RequestCost], columns: usize, language: Language
 fn loss(number: usize, request: &RequestCost, language: Language) -> Option<Line> {
     let why = match &request.prefix {
         Prefix::First | Prefix::Kept => return None,
-        Prefix::Broken { by } => translated(by, language).into_owned(),
+        Prefix::Broken { by, tokens: 0 } => translated(by, language).into_owned(),
+        Prefix::Broken { by, tokens } => {
+            let (why, tokens) = (translated(by, language), grouped(*tokens));
+            Text::CostRebilled.say(language, &[("why", &why), ("tokens", &tokens)])
+        }
         Prefix::Missed { tokens, .. } => {
             Text::CostMissed.say(language, &[("tokens", &grouped(*tokens))])
         }
@@ -147,7 +151,7 @@ mod tests {
         let requests = [
             request(Prefix::First, Some(0.25), 0),
             request(Prefix::Kept, Some(0.25), 900),
-            request(Prefix::Broken { by }, Some(0.5), 0),
+            request(Prefix::Broken { by, tokens: 1_005 }, Some(0.5), 0),
             request(Prefix::Missed { tokens: 4_096, after_ms: 400_000 }, Some(0.0), 0),
         ];
         insta::assert_snapshot!("costs_80", text(&costs(&requests, 80, Language::English)));

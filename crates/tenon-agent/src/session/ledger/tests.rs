@@ -96,8 +96,9 @@ fn check(second: &[Value], expected: &Prefix) {
     assert_eq!((&found[0], found.last().unwrap()), (&Prefix::First, expected), "{second:?}");
 }
 
+/// All 100 tokens of the cache were not read, and the reply was billed for 10.
 fn broken(by: &str) -> Prefix {
-    Prefix::Broken { by: by.into() }
+    Prefix::Broken { by: by.into(), tokens: 10 }
 }
 
 #[test]
@@ -182,4 +183,41 @@ fn no_cache_was_missed_by_a_reply_that_came_without_what_it_used() {
         reply(100, 0),
     ];
     assert_eq!(prefixes(&events), [Prefix::First, Prefix::Kept, Prefix::Kept]);
+}
+
+#[test]
+fn what_a_broken_prefix_billed_again_is_counted() {
+    let case = |read, written, tokens| {
+        let by = "the tools changed".to_owned();
+        let expected = Prefix::Broken { by, tokens };
+        check(&[prompt("q"), sent("s", "t2", &["p", "q"]), reply(read, written)], &expected);
+    };
+    // The request before left 100 in the cache; 10 more are billed outside of it here.
+    case(0, 140, 100);
+    case(30, 110, 70);
+    case(100, 40, 0);
+    // Less was sent than was in the cache.
+    case(0, 35, 45);
+}
+
+#[test]
+fn a_break_whose_request_had_no_reply_is_counted_with_the_next_one() {
+    let mut nothing_told = reply(0, 0);
+    nothing_told["usage"] = json!({});
+    let tools = |tokens| Prefix::Broken { by: "the tools changed".into(), tokens };
+    for silent in [vec![], vec![nothing_told]] {
+        let first = [resumed("x/a", "1"), prompt("a"), sent("s", "t", &["a"]), reply(0, 100)];
+        let after = if silent.is_empty() { &["a", "b"][..] } else { &["a", "b", "c"] };
+        let next = if silent.is_empty() { vec![] } else { vec![prompt("c")] };
+        let events = [
+            &first[..],
+            &[prompt("b"), sent("s", "t2", &["a", "b"])],
+            &silent,
+            &next,
+            &[sent("s", "t2", after), reply(0, 200), prompt("d")],
+            &[sent("s", "t2", &[after, &["d"]].concat()), reply(200, 9)],
+        ];
+        let expected = [Prefix::First, tools(0), tools(100), Prefix::Kept];
+        assert_eq!(prefixes(&events.concat()), expected, "{silent:?}");
+    }
 }
