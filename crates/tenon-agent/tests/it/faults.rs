@@ -4,6 +4,7 @@
 //! a prompt that is lost or sent twice, a reply that is shown twice or a call that runs twice shows.
 
 mod history;
+mod next;
 mod server;
 
 use std::{
@@ -14,7 +15,10 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tenon_agent::{Agent, AgentOptions, EndReason, Live, Sandbox, Tools, Update, tool};
+use tenon_agent::{
+    Agent, AgentOptions, CompactionCause, ContextEvent, EndReason, Live, ModelEvent, Sandbox,
+    SessionEvent, Tools, Update, tool,
+};
 use tenon_model::{
     AnthropicOptions, AnthropicProvider, HttpOptions, OpenAiOptions, OpenAiProvider, Provider,
     RetryPolicy,
@@ -22,7 +26,10 @@ use tenon_model::{
 use tenon_sandbox::Workspace;
 use tokio_util::sync::CancellationToken;
 
-use self::server::{Fault, Faulty, full_text};
+use self::{
+    next::full_text,
+    server::{Fault, Faulty},
+};
 use crate::{fake_server::FakeServer, support::Front};
 
 /// Together 1,000 turns.
@@ -87,7 +94,10 @@ async fn session(dialect: Dialect, number: u64) -> BTreeMap<Fault, u32> {
     let notes = Arc::clone(&ran);
     let mark = tool("mark", "Notes that it ran.", move |Mark { name, why }: Mark| {
         notes.lock().unwrap().push(name.clone());
-        Ok(format!("noted {name} {why}"))
+        // Every other result is long enough to be left out.
+        let filling =
+            if name.ends_with(['0', '2']) { "filling ".repeat(60) } else { String::new() };
+        Ok(format!("noted {name} {why} {filling}"))
     });
     let front = Arc::new(Front::default());
     let workspace = Workspace::open(folder.path()).unwrap();
@@ -96,25 +106,56 @@ async fn session(dialect: Dialect, number: u64) -> BTreeMap<Fault, u32> {
     options.tools = Tools::new().with(mark);
     options.front = front.clone();
     let mut agent = Agent::new(options).unwrap();
+    let (mut failed, mut too_long) = (0, 0);
     for turn in 1..=TURNS {
         let calls = calls_of(turn);
-        let prompt = format!("turn {turn} calls {calls}.");
-        let outcome = agent.prompt(prompt, &CancellationToken::new()).await.unwrap();
+        let mut prompt = format!("turn {turn} calls {calls}.");
+        let mut key_stopped = false;
         let place = format!("{dialect:?} session {number} turn {turn}");
         let told = || format!("{place}: {:?}", front.updates.lock().unwrap());
+        let outcome = loop {
+            let outcome = agent.prompt(prompt, &CancellationToken::new()).await.unwrap();
+            if !seen.lock().unwrap().has_new_key() {
+                break outcome;
+            }
+            assert_eq!(outcome.reason, EndReason::ProviderFailed, "{}", told());
+            (key_stopped, prompt) = (true, "Go on.".to_owned());
+            failed += 1;
+        };
         assert_eq!(outcome.reason, EndReason::Finished, "{}", told());
-        assert_eq!(outcome.answer, full_text(turn, calls, calls), "{}", told());
+        let (answer, full) = (outcome.answer.as_str(), full_text(turn, calls, calls));
+        // What was said before the key stopped stands in the turn that it ended.
+        let is_whole = answer == full || (key_stopped && full.ends_with(answer));
+        assert!(is_whole, "{answer}: {}", told());
         let expected: Vec<String> = (0..calls).map(|call| format!("{turn}.{call}")).collect();
         assert_eq!(*ran.lock().unwrap(), expected, "{}", told());
         ran.lock().unwrap().clear();
         let shown: String = front.updates.lock().unwrap().iter().filter_map(prose).collect();
         let expected: String = (0..=calls).map(|done| full_text(turn, calls, done)).collect();
         assert_eq!(shown, expected, "{}", told());
-        front.updates.lock().unwrap().clear();
+        for update in front.updates.lock().unwrap().drain(..) {
+            too_long += usize::from(made_shorter(&update));
+            failed -= usize::from(is_failure(&update));
+        }
+        assert_eq!(failed, 0, "{place}: each failure is told of once");
     }
     let seen = seen.lock().unwrap();
     assert_eq!(seen.wrong, Vec::<String>::new(), "{dialect:?} session {number}");
+    let refused = seen.faults.get(&Fault::TooLong).map_or(0, |count| *count as usize);
+    assert_eq!(too_long, refused, "{dialect:?} session {number}: made shorter once for each");
     seen.faults.clone()
+}
+
+/// Whether the conversation was made shorter because the provider refused it.
+fn made_shorter(update: &Update) -> bool {
+    let Update::Stored(record) = update else { return false };
+    matches!(&record.event, SessionEvent::Context(ContextEvent::Compacted(made))
+        if made.cause == CompactionCause::TooLong)
+}
+
+fn is_failure(update: &Update) -> bool {
+    let Update::Stored(record) = update else { return false };
+    matches!(record.event, SessionEvent::Model(ModelEvent::RequestFailed { .. }))
 }
 
 fn prose(update: &Update) -> Option<&str> {

@@ -9,7 +9,8 @@ use super::Dialect;
 pub(super) enum Event {
     Said(String),
     Replied(String),
-    Called(String),
+    /// Id and the argument `name`.
+    Called(String, String),
     Answered(String),
 }
 
@@ -44,7 +45,9 @@ fn anthropic(messages: &[Value]) -> Result<Vec<Event>, String> {
                     return Err(format!("message {index}: a result behind text"));
                 }
                 ("user", "tool_result") => events.push(Event::Answered(text("tool_use_id"))),
-                ("assistant", "tool_use") => events.push(Event::Called(text("id"))),
+                ("assistant", "tool_use") => {
+                    events.push(Event::Called(text("id"), name_in(&block["input"])));
+                }
                 (_, "text") if text("text").trim().is_empty() => {
                     return Err(format!("message {index}: empty text"));
                 }
@@ -92,7 +95,10 @@ fn openai(messages: &[Value]) -> Result<Vec<Event>, String> {
                     events.push(Event::Replied(content));
                 }
                 for call in message["tool_calls"].as_array().into_iter().flatten() {
-                    events.push(Event::Called(call["id"].as_str().unwrap_or_default().to_owned()));
+                    let id = call["id"].as_str().unwrap_or_default().to_owned();
+                    let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
+                    let arguments = serde_json::from_str(arguments).unwrap_or_default();
+                    events.push(Event::Called(id, name_in(&arguments)));
                 }
             }
             _ => {}
@@ -104,16 +110,20 @@ fn openai(messages: &[Value]) -> Result<Vec<Event>, String> {
     }
 }
 
+fn name_in(arguments: &Value) -> String {
+    arguments["name"].as_str().unwrap_or_default().to_owned()
+}
+
 /// Every call has one result, before anything else is said.
 fn check_calls(events: &[Event]) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     let mut known: Vec<&str> = Vec::new();
     for event in events {
         match event {
-            Event::Called(id) if known.contains(&id.as_str()) => {
+            Event::Called(id, _) if known.contains(&id.as_str()) => {
                 return Err(format!("the call {id} comes twice"));
             }
-            Event::Called(id) => {
+            Event::Called(id, _) => {
                 open.push(id);
                 known.push(id);
             }

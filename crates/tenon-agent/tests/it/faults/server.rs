@@ -7,10 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{
-    Dialect,
-    history::{Event, read},
-};
+use super::{Dialect, history::read, next::Next};
 use crate::fake_server::{RecordedRequest, Reply, Turn};
 
 /// How many faults may follow each other before a reply is let through.
@@ -44,10 +41,15 @@ pub(super) enum Fault {
     WebPage502,
     /// The output limit cuts the text.
     CutText,
+    /// The key is taken from this request on, until the person has another one.
+    KeyStops401,
+    KeyStops403,
+    /// The first such request of a session tells how long one may be.
+    TooLong,
 }
 
 impl Fault {
-    pub(super) const ALL: [Self; 22] = [
+    pub(super) const ALL: [Self; 25] = [
         Self::BeforeStatusLine,
         Self::InStatusLine,
         Self::InHeaders,
@@ -70,6 +72,9 @@ impl Fault {
         Self::Refused5xx,
         Self::WebPage502,
         Self::CutText,
+        Self::KeyStops401,
+        Self::KeyStops403,
+        Self::TooLong,
     ];
 }
 
@@ -79,6 +84,15 @@ pub(super) struct Seen {
     pub(super) faults: BTreeMap<Fault, u32>,
     /// What a strict server would have refused, and whatever else must not be.
     pub(super) wrong: Vec<String>,
+    /// The status with which the key is refused, if it is.
+    pub(super) key_refused: Option<u16>,
+}
+
+impl Seen {
+    /// Gives the person a key that works, if the one that they had was refused.
+    pub(super) fn has_new_key(&mut self) -> bool {
+        self.key_refused.take().is_some()
+    }
 }
 
 pub(super) struct Faulty {
@@ -86,22 +100,27 @@ pub(super) struct Faulty {
     random: u64,
     in_a_row: u32,
     call_ids: u64,
+    /// The length of the first request that was too long. All shorter ones fit.
+    too_long: Option<usize>,
+    /// Whether the next request must be a shorter one.
+    must_be_shorter: bool,
     seen: Arc<Mutex<Seen>>,
-}
-
-/// The prose of the reply after `done` of `calls` calls of a turn.
-pub(super) fn full_text(turn: u64, calls: u64, done: u64) -> String {
-    match done < calls {
-        true => format!("Step {done} of turn {turn} 第一步 👍 now."),
-        false => format!("The answer to {turn} is 四十二 — “done”, ça y est."),
-    }
 }
 
 impl Faulty {
     pub(super) fn new(dialect: Dialect, seed: u64) -> (Self, Arc<Mutex<Seen>>) {
         let seen = Arc::new(Mutex::new(Seen::default()));
         let random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        (Self { dialect, random, in_a_row: 0, call_ids: 0, seen: Arc::clone(&seen) }, seen)
+        let faulty = Self {
+            dialect,
+            random,
+            in_a_row: 0,
+            call_ids: 0,
+            too_long: None,
+            must_be_shorter: false,
+            seen: Arc::clone(&seen),
+        };
+        (faulty, seen)
     }
 
     pub(super) fn into_answer(mut self) -> impl FnMut(&RecordedRequest) -> Reply + Send + 'static {
@@ -115,7 +134,23 @@ impl Faulty {
 
     fn answer(&mut self, request: &Value) -> Result<Reply, String> {
         let events = read(self.dialect, request)?;
-        let turn = self.turn(&events)?;
+        if self.seen.lock().unwrap().key_refused.is_some() {
+            return Ok(self.refuse_key());
+        }
+        let length = request["messages"].to_string().len();
+        let mut turn = Next::after(&events)?;
+        let fits = self.too_long.is_none_or(|too_long| length < too_long);
+        match (fits, turn.is_summary) {
+            (true, true) => return Ok(self.whole(&Turn::text(&turn.summary()))),
+            (false, true) => return Ok(self.refuse_length()),
+            (false, false) if self.must_be_shorter => {
+                return Err("what was too long comes again and is no shorter".into());
+            }
+            (_, false) => self.must_be_shorter = false,
+        }
+        turn.may_be_too_long &= self.too_long.is_none() || !fits;
+        self.call_ids += 1;
+        turn.call_id = format!("toolu_{}", self.call_ids);
         if self.in_a_row < FAULTS_IN_A_ROW_MAX && self.below(2) == 0 {
             for _ in 0..50 {
                 let fault = Fault::ALL[self.below(Fault::ALL.len())];
@@ -123,6 +158,10 @@ impl Faulty {
                 let rare = format!("{fault:?}").starts_with("Stall") && self.below(8) != 0;
                 if !rare && let Some(reply) = self.faulty(fault, &turn) {
                     self.in_a_row += 1;
+                    if fault == Fault::TooLong {
+                        self.must_be_shorter = true;
+                        self.too_long.get_or_insert(length);
+                    }
                     *self.seen.lock().unwrap().faults.entry(fault).or_insert(0) += 1;
                     return Ok(reply);
                 }
@@ -130,42 +169,6 @@ impl Faulty {
         }
         self.in_a_row = 0;
         Ok(self.whole(&turn.turn()))
-    }
-
-    /// Returns the reply that comes next, by what happened so far.
-    fn turn(&mut self, events: &[Event]) -> Result<Next, String> {
-        let mut prompts = Vec::new();
-        let (mut done, mut said) = (0, String::new());
-        for event in events {
-            match event {
-                Event::Said(text) => {
-                    for prompt in text.split("\n\n").filter(|part| part.starts_with("turn ")) {
-                        let words: Vec<&str> = prompt.trim_end_matches('.').split(' ').collect();
-                        let number = |index: usize| words[index].parse::<u64>().unwrap();
-                        prompts.push((number(1), number(3)));
-                        (done, said) = (0, String::new());
-                    }
-                }
-                Event::Replied(text) => said.push_str(text),
-                Event::Called(_) => {}
-                Event::Answered(_) => (done, said) = (done + 1, String::new()),
-            }
-        }
-        let expected: Vec<u64> = (1..=prompts.len() as u64).collect();
-        let numbers: Vec<u64> = prompts.iter().map(|(turn, _)| *turn).collect();
-        if numbers != expected {
-            return Err(format!("the prompts are {numbers:?}"));
-        }
-        let (turn, calls) = *prompts.last().ok_or("no prompt")?;
-        let full = full_text(turn, calls, done);
-        let rest = full.strip_prefix(&said);
-        let rest = rest.ok_or_else(|| format!("`{said}` is no beginning of `{full}`"))?;
-        self.call_ids += 1;
-        let call = (done < calls).then(|| {
-            let name = json!({"name": format!("{turn}.{done}"), "why": "参数 “quoted”"});
-            (format!("toolu_{}", self.call_ids), name.to_string())
-        });
-        Ok(Next { text: rest.to_owned(), call })
     }
 
     fn whole(&self, turn: &Turn) -> Reply {
@@ -261,7 +264,33 @@ impl Faulty {
                 };
                 self.whole(&Turn::text(&next.text[..end]).stop(word))
             }
+            Fault::KeyStops401 | Fault::KeyStops403 => {
+                let status = if fault == Fault::KeyStops401 { 401 } else { 403 };
+                self.seen.lock().unwrap().key_refused = Some(status);
+                self.refuse_key()
+            }
+            Fault::TooLong if !next.may_be_too_long => return None,
+            Fault::TooLong => self.refuse_length(),
         })
+    }
+
+    fn refuse_length(&self) -> Reply {
+        let error = match self.dialect {
+            Dialect::Anthropic => json!({"type": "error", "error": {
+                "type": "invalid_request_error", "message": "prompt is too long"}}),
+            Dialect::OpenAi => json!({"error": {"code": "context_length_exceeded",
+                "type": "invalid_request_error", "message": "too many tokens"}}),
+        };
+        Reply::status(400).json(error)
+    }
+
+    fn refuse_key(&self) -> Reply {
+        let seen = self.seen.lock().unwrap();
+        let (status, kind) = match seen.key_refused {
+            Some(403) => (403, "permission_error"),
+            _ => (401, "authentication_error"),
+        };
+        Reply::status(status).json(json!({"error": {"type": kind, "message": "no such key"}}))
     }
 
     /// Returns a number below `limit`, by xorshift64.
@@ -270,22 +299,5 @@ impl Faulty {
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
         (self.random >> 16) as usize % limit
-    }
-}
-
-/// The reply that comes next.
-struct Next {
-    text: String,
-    /// Id and arguments.
-    call: Option<(String, String)>,
-}
-
-impl Next {
-    fn turn(&self) -> Turn {
-        let turn = Turn::text(&self.text);
-        match &self.call {
-            Some((id, arguments)) => turn.call_with_id(id, "mark", arguments),
-            None => turn,
-        }
     }
 }
