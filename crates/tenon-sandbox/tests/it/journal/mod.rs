@@ -116,9 +116,18 @@ impl Scene {
         let mut options = JournalOptions::new(path.join("state"));
         change(&mut options);
         let journal = Journal::open(&workspace, options).unwrap();
-        let settings = Settings {
+        let settings = Self::settings(&path, &workspace, &journal, walls);
+        let profile = match walls {
+            Walls::None => Profile::unconfined(),
+            _ => Profile::workspace(&workspace),
+        };
+        (workspace, journal, Sandbox::new(settings), profile)
+    }
+
+    fn settings(top: &Path, workspace: &Workspace, journal: &Journal, walls: Walls) -> Settings {
+        Settings {
             roots: workspace.roots(),
-            home: Some(path.join("home")),
+            home: Some(top.join("home")),
             covered: Vec::new(),
             readable: Vec::new(),
             ways: Vec::new(),
@@ -135,12 +144,16 @@ impl Scene {
             }),
             limits: Limits::default(),
             guarded_folders_max: GUARDED_FOLDERS_MAX,
-        };
-        let profile = match walls {
-            Walls::None => Profile::unconfined(),
-            _ => Profile::workspace(&workspace),
-        };
-        (workspace, journal, Sandbox::new(settings), profile)
+        }
+    }
+
+    /// The same scene, whose commands see one more folder.
+    pub(crate) fn seeing(mut self, walls: Walls, folder: &Path) -> Self {
+        let top = self.top.path().canonicalize().unwrap();
+        let mut settings = Self::settings(&top, &self.workspace, &self.journal, walls);
+        settings.readable.push(folder.to_path_buf());
+        self.sandbox = Sandbox::new(settings);
+        self
     }
 
     /// The same journal as another process opens it.
