@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    program::Place,
+    program::{Place, Run},
     undo::{bash, session_of},
 };
 
@@ -166,4 +166,30 @@ fn restore_puts_back_the_times_of_folders_of_calls_since_the_step_that_no_list_n
     place.run(&["--model", &script, "--resume", &id, "-p", "on"]).ends_with(0);
     let replayed = place.run(&["replay", &id]).ends_with(0);
     assert!(replayed.out.contains("nothing differs"), "{replayed:?}");
+}
+
+#[test]
+fn nothing_of_undo_needs_git() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("empty")).unwrap();
+    let tenon = |arguments: &[&str]| {
+        let mut command = place.tenon(arguments);
+        Run::of(command.env("PATH", place.path("empty")).output().unwrap()).ends_with(0)
+    };
+    let now = || std::fs::read_to_string(place.path("work/a")).ok();
+    let script = place.script(json!([
+        bash("! command -v git && echo 1 > a"),
+        bash("! command -v git && echo 2 > a"),
+        {"text": "ok"},
+    ]));
+    tenon(&["-p", "--allow", "bash", "--model", &script, "go"]);
+    assert_eq!(now().as_deref(), Some("2\n"));
+    let listed = tenon(&["changes", "last", "--diff"]).out;
+    assert!(listed.contains("-1\n+2\n"), "{listed}");
+    tenon(&["undo"]);
+    assert_eq!(now().as_deref(), Some("1\n"));
+    tenon(&["redo"]);
+    assert_eq!(now().as_deref(), Some("2\n"));
+    tenon(&["restore", "last", "--to", "1"]);
+    assert_eq!(now(), None);
 }
