@@ -53,6 +53,7 @@ mod replay_elsewhere;
 mod replay_files;
 mod replay_folders;
 mod replay_home;
+mod replay_in_ci;
 mod replay_killed;
 mod replay_random;
 mod replay_sessions;
