@@ -49,12 +49,34 @@ fn long_session(then: Value) -> Place {
     place
 }
 
+/// Checks that `tenon show` says `words`, wherever its lines break.
+fn assert_shown(place: &Place, words: &str) {
+    let shown = place.run(&["show", "last"]).ends_with(0).out;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains(words), "{words}: {shown}");
+}
+
+fn thousands(tokens: &Value) -> String {
+    let tokens = tokens.as_u64().unwrap();
+    match tokens / 1_000 {
+        0 => tokens.to_string(),
+        thousands => format!("{thousands},{:03}", tokens % 1_000),
+    }
+}
+
 #[test]
 fn a_result_that_was_left_out_comes_back_from_the_log() {
-    let first = long_session(json!([{"text": "done"}]));
-    let first = log(&first);
+    let place = long_session(json!([{"text": "done"}]));
+    let first = log(&place);
     let compacted = first.iter().find(|event| event["type"] == "compacted").unwrap();
     assert_eq!((&compacted["cause"], &compacted["replaced"]), (&json!("window"), &json!(0)));
+    let said = format!(
+        "old results left out: {}, {} → {} tokens (about)",
+        compacted["results"].as_array().unwrap().len(),
+        thousands(&compacted["tokens_before"]),
+        thousands(&compacted["tokens_after"]),
+    );
+    assert_shown(&place, &said);
     let handle = &compacted["results"][0]["handle"];
     // The same calls with the same results have the same handles.
     let recall = json!({"calls": [{"name": "recall", "arguments": {"handle": handle}}]});
@@ -98,6 +120,12 @@ fn a_person_makes_the_conversation_shorter() {
     terminal.press("\x04");
     assert_eq!(terminal.exit_code(), 0);
     assert_eq!(home.logged("compacted", "focus"), [json!("the API"), json!(null)]);
+    let [before, after] =
+        ["tokens_before", "tokens_after"].map(|name| home.logged("compacted", name));
+    for (before, after) in before.iter().zip(&after) {
+        let said = format!("{} → {} tokens (about)", thousands(before), thousands(after));
+        terminal.wait_for(&said, 1);
+    }
     let summary = &home.logged("compacted", "messages")[0][0]["content"];
     let texts = summary.to_string();
     assert!(texts.contains("the first") && texts.contains("The summary."), "{texts}");
