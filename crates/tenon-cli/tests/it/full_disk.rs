@@ -221,6 +221,45 @@ fn a_disk_that_fails_in_mid_turn_ends_the_turn_and_the_session_goes_on_later() {
     assert!(whole.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{whole}");
 }
 
+/// While a call runs nothing more is written, so a sync of the log that comes then comes by itself.
+#[test]
+fn what_is_in_the_log_is_brought_to_the_disk_while_a_call_still_runs() {
+    if !std::path::Path::new("/usr/bin/strace").exists() {
+        return skipped("there is no strace");
+    }
+    let place = Place::new();
+    let begin = place.script(json!([{ "text": "Hi." }]));
+    place.run(&["-p", "--model", &begin, "begin"]).ends_with(0);
+    let folder = place.path("home/.local/state/tenon/sessions");
+    let is_log = |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "jsonl");
+    let log = files_beneath(&folder).into_iter().find(is_log).unwrap();
+    let script = place.script(json!([
+        call("bash", &json!({ "command": "read line < gate; echo $line" })),
+        { "text": "done" },
+    ]));
+    assert!(place.program("mkfifo", &["gate"]).status().unwrap().success());
+    let trace = place.path("trace");
+    let (log_name, trace_name) = (log.to_str().unwrap(), trace.to_str().unwrap());
+    let filter = ["-P", log_name, "-e", "trace=write,fdatasync"];
+    let strace = [&["-f", "-qq", "-s", "100000", "-o", trace_name], &filter[..]].concat();
+    let arguments = ["-c", "-p", "--sandbox", "off", "--model", &script, "go"];
+    let mut running = place.tenon_by("strace", &strace, &arguments).spawn().unwrap();
+    let traced = || std::fs::read_to_string(&trace).unwrap_or_default();
+    let is_synced = |traced: &str| {
+        let call = traced.rfind("read line < gate");
+        call.is_some_and(|call| traced[call..].contains("fdatasync("))
+    };
+    while !is_synced(&traced()) {
+        assert!(running.try_wait().unwrap().is_none(), "ended without a sync: {}", traced());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    std::fs::write(place.path("work/gate"), "opened\n").unwrap();
+    assert!(running.wait().unwrap().success());
+    let traced = traced();
+    let last = |what| traced.rfind(what).unwrap();
+    assert!(last("fdatasync(") > last("write("), "the last is synced, too: {traced}");
+}
+
 #[test]
 fn json_ends_with_its_result_where_no_session_can_begin() {
     let place = Place::new();
