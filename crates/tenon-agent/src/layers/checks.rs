@@ -99,7 +99,7 @@ pub(super) fn says(command: &str, configured: &[String], root: &Path) -> Says {
     if configured.iter().any(|check| check.trim() == command) {
         return Says::Passes;
     }
-    let command = command.replace("\\\n", " ");
+    let Some(command) = in_one_line(command) else { return Says::Nothing };
     let command = command.trim_end_matches([';', '\n', ' ']);
     let parsed = shell::parse(command);
     let is_plain =
@@ -154,11 +154,26 @@ fn only_reads_behind(parsed: &Parsed, at: usize) -> bool {
     })
 }
 
+/// Returns a line that goes on behind backslashes as one; `None` where one may stand within a word, which goes on
+/// then too, or in a comment, which does not.
+fn in_one_line(command: &str) -> Option<String> {
+    const END: &str = "\\\n";
+    if !command.contains(END) {
+        return Some(command.to_owned());
+    }
+    let is_between = command
+        .match_indices(END)
+        .all(|(at, _)| command.get(..at).is_some_and(|front| front.ends_with([' ', '\t'])));
+    (is_between && !command.contains('#')).then(|| command.replace(END, " "))
+}
+
 /// Says whether the line ends as its last list of commands does that all must succeed. Conservative: a sign
 /// in quotes counts like one outside.
 fn has_own_exit_code(command: &str) -> bool {
-    let rest = command.replace("2>&1", "").replace("&>", "").replace("&&", "");
-    !rest.contains(['|', '&', '`', '!']) && !rest.contains("$(")
+    // What is left on both sides of these is no sign of its own together.
+    let rest = command.replace("2>&1", " ").replace("&>", " ").replace("&&", " ");
+    // Signs can be written otherwise within `$'…'`.
+    !rest.contains(['|', '&', '`', '!']) && !rest.contains("$(") && !rest.contains("$'")
 }
 
 /// Returns where the commands begin that stand behind the last `;` or on the last line; `None` where what stands
@@ -278,7 +293,8 @@ mod tests {
             "cd .; make check",
             "rm -f a; make check;",
             "set -e\ncd .\ntouch a\nmake check\n",
-            "# all of them\ncargo test \\\n  --workspace",
+            "# all of them\ncargo test --workspace",
+            "cargo test \\\n  --workspace \\\n --locked",
             "cat > f <<'E'\nmake it; now\nE\nmake check",
             "cargo fmt; cargo clippy && cargo test && echo ok",
             "make check <<'make check'\nx\nmake check",
@@ -340,6 +356,14 @@ mod tests {
             "make() { true; }\nmake check",
             "{ make check; rm x; }",
             "if true; then\nexit 0\nfi\nmake check",
+            "make check # all, see docs\\\ngit status",
+            "ex\\\nit 0; make check",
+            "A=\\\ncargo test x",
+            "make check &2>&1& true",
+            "make check >/dev/null 2>&1 &2>&1& true",
+            "bash -c $'make check\\ntrue'",
+            "bash -c $'make check\\x3b true'",
+            "bash -c \"bash -c $'make check\\012true'\"",
             "; make check",
             ";",
             "",
