@@ -341,8 +341,7 @@ fn kept_paths(
 ) -> Vec<(PathBuf, PathBuf)> {
     let mut kept: Vec<PathBuf> = RUN_KEPT.iter().map(PathBuf::from).collect();
     if let Some(home) = home {
-        let toolchains = TOOLCHAINS.iter().map(|name| home.join(name));
-        kept.extend(toolchains.filter(|path| is_of_home(settings, path)));
+        kept.extend(toolchains::of_home(settings, home));
     }
     kept.extend(settings.readable.iter().chain(&profile.readable).cloned());
     if profile.network == Network::On
@@ -363,13 +362,6 @@ fn kept_paths(
     let more: Vec<_> = environment.into_iter().filter(|(path, _)| !is_shown(path)).collect();
     kept.extend(more);
     kept
-}
-
-/// Whether a toolchain in HOME is what commands see. A copy of the home may come from somebody else: a link there
-/// shows nothing of the machine.
-fn is_of_home(settings: &Settings, toolchain: &Path) -> bool {
-    let leads_to_root = |path: PathBuf| settings.roots.iter().any(|root| path.starts_with(root));
-    settings.covered.is_empty() || toolchain.canonicalize().is_ok_and(leads_to_root)
 }
 
 /// Returns the walls of one call in tier A.

@@ -16,7 +16,7 @@ use crate::linux::layout::{Part, Step};
 use crate::workspace::{canonical, canonical_or_lexical};
 
 /// What HOME holds of secrets: hidden where a root or a readable folder shows it all the same.
-const HOME_SECRETS: [&str; 39] = [
+const HOME_SECRETS: [&str; 43] = [
     ".ssh",
     ".gnupg",
     ".aws",
@@ -45,6 +45,11 @@ const HOME_SECRETS: [&str; 39] = [
     ".config/glab-cli",
     ".config/rclone",
     ".config/pypoetry/auth.toml",
+    // Channels of packages have tokens in them.
+    ".condarc",
+    "miniconda3/.condarc",
+    "anaconda3/.condarc",
+    "miniforge3/.condarc",
     ".cache/huggingface/token",
     ".terraform.d/credentials.tfrc.json",
     ".vault-token",

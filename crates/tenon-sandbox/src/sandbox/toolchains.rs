@@ -4,10 +4,11 @@
 //! nothing into sight, and no place of the system's, of people's, of secrets or of tenon's gets a layer by one.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::DirEntry;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Settings, secrets};
+use super::{Settings, homes, secrets};
 use crate::links::resolved;
 use crate::linux::layout::Part;
 use crate::workspace::canonical_or_lexical;
@@ -93,6 +94,9 @@ const SYSTEM: [&str; 9] =
 const PROGRAMS: &str = "/usr";
 const LOCAL: &str = "/usr/local";
 
+/// What is in these is people's.
+const HOMES: [&str; 2] = ["/home", "/root"];
+
 /// Folders that many programs share: what is in them may be one's own.
 const SHARED: [&str; 22] = [
     "/home",
@@ -118,6 +122,39 @@ const SHARED: [&str; 22] = [
     "/var/log",
     "/var/tmp",
 ];
+
+/// Returns the toolchains in HOME that commands see: what is there by its name, and what a link leads to only where
+/// that is named like it and is nobody else's. Whoever writes in HOME can put a link there.
+pub(super) fn of_home(settings: &Settings, home: &Path) -> Vec<PathBuf> {
+    let is_shown = |name: &&str| {
+        let path = home.join(name);
+        let real = path.canonicalize();
+        real.is_ok_and(|real| real == path || may_be_linked(&real, name, settings, home))
+    };
+    TOOLCHAINS.into_iter().filter(is_shown).map(|name| home.join(name)).collect()
+}
+
+/// Whether commands see what a link in HOME leads to, which a copy of a home has from somebody else, and a folder of
+/// the session from its commands.
+fn may_be_linked(real: &Path, name: &str, settings: &Settings, home: &Path) -> bool {
+    let path = home.join(name);
+    let is_in_root = settings.roots.iter().any(|root| path.starts_with(root));
+    let without_dot = |part: &OsStr| part.to_string_lossy().trim_start_matches('.').to_owned();
+    let names = Path::new(name).iter().rev().map(without_dot);
+    let is_named_so =
+        names.eq(real.iter().rev().take(Path::new(name).iter().count()).map(without_dot));
+    let is_in_home = real.starts_with(home);
+    let is_of_others = || {
+        let others = homes::of_others(settings, Some(home), &[]);
+        let mut others = HOMES.iter().map(Path::new).chain(others.iter().map(PathBuf::as_path));
+        others.any(|other| real.starts_with(other))
+    };
+    settings.covered.is_empty()
+        && !is_in_root
+        && is_named_so
+        && place(real, settings, Some(home)).is_some()
+        && (is_in_home || !is_of_others())
+}
 
 /// Returns those folders which variables name that a private layer is put in front of: commands see them and
 /// cannot write them, and nothing else is put within.

@@ -255,11 +255,12 @@ fn keys_that_come_while_a_session_lasts_are_hidden_too() {
 #[test]
 fn keys_of_a_toolchain_that_lies_elsewhere_are_hidden() {
     let place = Place::new();
-    let elsewhere = place.home().with_file_name("elsewhere");
+    let elsewhere = place.home().with_file_name("elsewhere").join("cargo");
+    std::fs::create_dir(elsewhere.parent().unwrap()).unwrap();
     std::fs::rename(place.home().join(".cargo"), &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, place.home().join(".cargo")).unwrap();
     let read = "cat $HOME/.cargo/config.toml; \
-                cat $HOME/.cargo/credentials.toml $TOP/elsewhere/credentials.toml 2> /dev/null";
+                cat $HOME/.cargo/credentials.toml $TOP/elsewhere/cargo/credentials.toml 2> /dev/null";
     assert_eq!(place.run(read).1, "# ordinary");
 }
 

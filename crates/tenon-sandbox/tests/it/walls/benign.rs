@@ -373,8 +373,7 @@ fn a_crate_with_a_dependency_is_built_and_tested_from_the_registrys_cache() {
         return skipped("the toolchain is closed to this user");
     }
     let toolchain = cargo.ancestors().nth(2).unwrap();
-    let place = Place::new();
-    std::os::unix::fs::symlink(toolchain, place.home().join(".rustup")).unwrap();
+    let place = Place::with(|settings| settings.readable.push(toolchain.to_path_buf()));
     let cargo_home = place.home().join(".cargo");
     std::fs::write(cargo_home.join("config.toml"), "").unwrap();
     let user = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -383,13 +382,14 @@ fn a_crate_with_a_dependency_is_built_and_tested_from_the_registrys_cache() {
         return skipped("no cfg-if in the registry's cache");
     };
     let script = format!(
-        "unset ${{!CARGO*}} ${{!RUST*}}; PATH=$HOME/.rustup/bin:$PATH; cargo init -q --vcs none --name user . && \
+        "unset ${{!CARGO*}} ${{!RUST*}}; PATH={}/bin:$PATH; cargo init -q --vcs none --name user . && \
          echo 'cfg-if = \"={version}\"' >> Cargo.toml && \
          echo 'cfg_if::cfg_if! {{ if #[cfg(unix)] {{ fn answer() -> u8 {{ 42 }} }} }} \
          fn main() {{ println!(\"{{}}\", answer()); }} \
          #[test] fn holds() {{ assert_eq!(answer(), 42); }}' > src/main.rs && \
          cargo build -q --offline && ./target/debug/user && cargo test -q --offline && \
-         ls $HOME/.cargo/registry/src/*"
+         ls $HOME/.cargo/registry/src/*",
+        toolchain.display()
     );
     let (_, said) = place.run(&script);
     assert!(said.starts_with("42\n") && said.contains("1 passed"), "{said}");
@@ -449,6 +449,53 @@ fn what_toolchains_fetched_and_built_before_is_seen_and_their_settings_are_not()
     assert!(said.contains("\nend\n") && !said.contains("SECRET"), "{said}");
     assert!(home.join(".cache/pip/wheel").exists());
     assert!(home.join(".gradle/caches/modules-2/jar").exists());
+}
+
+/// A command of a session in the home can have put the links there.
+#[test]
+fn a_link_at_a_toolchains_name_shows_no_more_than_a_toolchain_of_that_name() {
+    let place = Place::new();
+    let home = place.home();
+    let beside = tempfile::tempdir_in("/var/lib").or_else(|_| tempfile::tempdir()).unwrap();
+    let beside = beside.path().canonicalize().unwrap();
+    for (folder, name) in
+        [(&home, "Documents/file"), (&home, "dev/.rustup/settings"), (&beside, "cache/uv/wheel")]
+    {
+        let file = folder.join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, format!("in {name}\n")).unwrap();
+    }
+    std::fs::create_dir_all(home.join(".cache")).unwrap();
+    let link = |target: &Path, name: &str| {
+        std::os::unix::fs::symlink(target, home.join(name)).unwrap();
+    };
+    link(Path::new("/"), ".cache/deno");
+    link(Path::new("/proc"), ".cache/go-build");
+    link(Path::new("/run"), ".cache/yarn");
+    link(&home.join("Documents"), ".cache/composer");
+    link(&beside, ".cache/pip");
+    link(&beside.join("cache/uv"), ".cache/uv");
+    link(&home.join("dev/.rustup"), ".rustup");
+    let (_, said) = place.run(
+        "cd ~/.cache; for f in deno go-build yarn composer pip; do ls $f 2>&1 > /dev/null | wc -l; done; \
+         cat composer/file deno/$HOME/Documents/file; cat uv/wheel ~/.rustup/settings; echo end",
+    );
+    assert!(
+        said.starts_with("1\n1\n1\n1\n1\nin cache/uv/wheel\nin dev/.rustup/settings\nend\n"),
+        "{said}"
+    );
+    // In a home that is a folder of the session they are what they are, and stop no command.
+    let place = Place::with(|settings| {
+        settings.roots = vec![home.clone()];
+        settings.home = Some(home.clone());
+    });
+    let mut command = place.command("cat ~/.cache/uv/wheel; cat ~/.cache/composer/file; echo end");
+    command.folder = home.clone();
+    command.profile.writable = vec![home.clone()];
+    command.environment.retain(|(name, _)| name != "HOME");
+    command.environment.push(("HOME".into(), home.into()));
+    let said = printed(&place.try_command(command).unwrap());
+    assert!(said.contains("in Documents/file\nend\n"), "{said}");
 }
 
 #[test]
