@@ -6,6 +6,7 @@
 
 mod evened;
 mod front;
+mod jobs;
 mod stand_in;
 mod undo;
 
@@ -72,6 +73,8 @@ struct State {
     summaries: usize,
     /// What the calls of this step changed, by id.
     changes: HashMap<String, CallChanges>,
+    /// What jobs changed, by the calls that began them.
+    jobs: HashMap<String, CallChanges>,
     /// Calls of this step that were answered.
     answered: usize,
     files: Files,
@@ -323,9 +326,9 @@ impl Course {
         call_id: &str,
         now: Option<&CallChanges>,
     ) -> bool {
-        let now = now.map(|now| self.evened(state, now));
         self.current(state).is_some_and(|recorded| {
             let recorded = recorded.changes.get(call_id);
+            let now = now.map(|now| self.evened(state, now, recorded));
             let (expected, found) = divergence::of_changes(recorded, now.as_ref());
             expected == found
         })

@@ -62,10 +62,35 @@ impl Files {
         if self.exchange(&call_id) {
             self.made.insert(call_id);
         } else {
-            let unknown = || "it is not known what".to_owned();
-            let lost = changes.map_or_else(unknown, |changes| changes.summary.clone());
-            self.lost = Some((call_id, lost));
+            self.lose(&call_id, changes);
         }
+    }
+
+    /// Remembers that what a call had changed that was cut short is not made.
+    pub(super) fn lose(&mut self, call_id: &str, changes: Option<&CallChanges>) {
+        let unknown = || "it is not known what".to_owned();
+        let lost = changes.map_or_else(unknown, |changes| changes.summary.clone());
+        self.lost = Some((call_id.to_owned(), lost));
+    }
+
+    /// Takes back in `journal` what the job of a call changed `here`, and makes what it had changed there.
+    pub(super) fn cut(
+        &mut self,
+        (call_id, changes): (&str, Option<&CallChanges>),
+        here: Option<CallChanges>,
+        journal: Option<&Journal>,
+        everywhere: &[PathBuf],
+    ) {
+        if let Some(here) = here {
+            let id = here.checkpoint.map(|id| Done::Checkpoint(CheckpointId::new(id)));
+            let overwrite = Conflicts::Overwrite(everywhere.to_vec());
+            let undone = id.zip(journal).and_then(|(id, it)| self.take_back(id, it, &overwrite));
+            if undone.is_none() {
+                return self.lose(call_id, changes);
+            }
+        }
+        self.checkpoints.retain(|(known, _), _| known != call_id);
+        self.make(call_id, changes);
     }
 
     fn exchange(&self, call_id: &str) -> bool {

@@ -195,8 +195,9 @@ pub async fn replay(
                 drop(sandbox.jobs().news());
                 take_turn(&mut agent, &course, (&message, turn)).await?;
             }
-            Input::Resume => {
+            Input::Resume(jobs) => {
                 agent.end_jobs().await?;
+                course.cut(jobs).await;
                 sandbox.renew().await;
                 agent.resume(lists.choose(&course, agent.abilities()))?;
             }

@@ -1,6 +1,8 @@
 //! A log as a recording: what was given to the session, what the model answered to each request,
 //! and what came of the calls. Pure.
 
+mod jobs;
+mod summaries;
 mod undone;
 
 use std::{
@@ -13,11 +15,13 @@ use tenon_model::{
     Abilities, ContentBlock, Image, Message, ProviderErrorKind, StopReason, ToolCall, Usage,
 };
 
+pub(super) use self::jobs::CutJob;
+use self::jobs::OpenJobs;
 use crate::{
-    context::{NOT_SHORTER, summary_in},
+    context::NOT_SHORTER,
     event::{
-        CallChanges, CallEvent, Compaction, CompactionCause, ContextEvent, Continuation,
-        ContinuationCause, EndReason, ModelEvent, Record, SessionEvent, TurnEvent,
+        CallChanges, CallEvent, ContextEvent, Continuation, ContinuationCause, EndReason,
+        ModelEvent, Record, SessionEvent, TurnEvent,
     },
     masking::Masking,
     policy::Verdict,
@@ -85,8 +89,8 @@ pub(super) enum Input {
     UndoCompaction,
     /// Make the conversation shorter, and what to keep to.
     Compact(Option<String>),
-    /// Go on in another process.
-    Resume,
+    /// Go on in another process, behind jobs that ended with the one before.
+    Resume(Vec<CutJob>),
     /// Go on with another model.
     Model {
         model: String,
@@ -230,7 +234,7 @@ impl Recording {
             reader.recording.cut_short = Some("the recording ends in the middle of a turn".into());
         }
         reader.close(None);
-        if behind > 0 && reader.recording.inputs.first() == Some(&Input::Resume) {
+        if behind > 0 && matches!(reader.recording.inputs.first(), Some(Input::Resume(_))) {
             // It begins with that.
             reader.recording.inputs.remove(0);
         }
@@ -295,6 +299,7 @@ struct Reader {
     names_undone: bool,
     /// The line of the last event.
     line: u64,
+    jobs: OpenJobs,
 }
 
 impl Reader {
@@ -358,7 +363,7 @@ impl Reader {
             SessionNote::SessionResumed { model, abilities, .. }
             | SessionNote::ModelChanged { model, abilities, .. } => {
                 if let SessionNote::SessionResumed { workspace, .. } = note {
-                    self.recording.inputs.push(Input::Resume);
+                    self.recording.inputs.push(Input::Resume(self.jobs.end()));
                     // In other folders checkpoints are counted anew.
                     if *workspace != self.roots {
                         workspace.clone_into(&mut self.roots);
@@ -484,6 +489,7 @@ impl Reader {
     }
 
     fn call(&mut self, event: &CallEvent) {
+        self.job(event);
         match event {
             CallEvent::CallDecided { rule, .. } => self.recording.rules.push(rule.clone()),
             CallEvent::CallChanged(changes) => {
@@ -530,25 +536,6 @@ impl Reader {
             // What was refused stands in the result; how often a host was tried is not compared.
             _ => {}
         }
-    }
-
-    fn compacted(&mut self, made: &Compaction) {
-        if made.cause == CompactionCause::TooLong {
-            let words = format!("maximum context length is {} tokens", made.window_tokens);
-            self.failed(ProviderErrorKind::ContextTooLong, words);
-        }
-        if made.cause == CompactionCause::Asked && self.turn.is_none() {
-            self.recording.inputs.push(Input::Compact(made.focus.clone()));
-        }
-        let summary = made.messages.first().and_then(summary_in);
-        if let Some(text) = summary {
-            self.summary(Ok((text.to_owned(), made.usage)));
-        }
-    }
-
-    fn summary(&mut self, answer: Result<(String, Usage), String>) {
-        let behind = self.recording.requests.len();
-        self.recording.summaries.push(RecordedSummary { behind, answer });
     }
 
     /// Takes in that the program ended in the middle of the turn.

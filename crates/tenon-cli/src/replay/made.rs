@@ -16,7 +16,7 @@ use std::{
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
-use tenon_agent::{CallEvent, ChangesOfCall, Session, SessionEvent};
+use tenon_agent::{CallEvent, ChangesOfCall, Session, SessionEvent, SessionNote};
 use tenon_sandbox::{ChangeKind, Changes, CheckpointInfo, EntryKind};
 
 use super::{
@@ -36,7 +36,7 @@ pub(super) const MADE: &str = "made";
 /// What such calls had changed, kept beside the copy.
 #[derive(Debug, Default)]
 pub(super) struct Made {
-    /// Calls of the session that were cut short, with when each began: the ids of others come again.
+    /// Calls and jobs of the session that were cut short, with when each began: the ids of others come again.
     cut: HashMap<String, SystemTime>,
     /// Of these, those that the log says changed something.
     told: HashSet<String>,
@@ -91,6 +91,8 @@ impl Made {
     /// Returns which calls of `session` were cut short, of whose changes nothing is kept yet.
     pub(super) fn of(session: &Session) -> Self {
         let mut made = Self { is_known: true, ..Self::default() };
+        // Those that may still run.
+        let mut jobs = HashSet::new();
         for record in &session.records {
             match &record.event {
                 SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
@@ -101,6 +103,15 @@ impl Made {
                 }
                 SessionEvent::Call(CallEvent::CallChanged(changes)) => {
                     made.told.insert(changes.call_id.clone());
+                    if jobs.remove(&changes.call_id) {
+                        made.cut.remove(&changes.call_id);
+                    }
+                }
+                SessionEvent::Call(CallEvent::ToolResult { call_id, job: Some(_), .. }) => {
+                    jobs.insert(call_id.clone());
+                }
+                SessionEvent::Session(SessionNote::SessionResumed { .. }) => {
+                    jobs.clear();
                 }
                 SessionEvent::Call(CallEvent::ToolResult {
                     call_id, content, cut_short, ..
@@ -110,6 +121,7 @@ impl Made {
                 _ => {}
             }
         }
+        made.cut.retain(|call_id, _| !jobs.contains(call_id));
         made
     }
 

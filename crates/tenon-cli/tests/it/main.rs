@@ -54,6 +54,7 @@ mod replay_files;
 mod replay_folders;
 mod replay_home;
 mod replay_in_ci;
+mod replay_jobs;
 mod replay_killed;
 mod replay_random;
 mod replay_sessions;

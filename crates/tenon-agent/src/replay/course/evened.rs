@@ -10,10 +10,14 @@ use crate::event::CallChanges;
 const EVENED_BYTES_MAX: u64 = 4 << 20;
 
 impl Course {
-    /// Returns what a call changed by the names of there, with files as recorded that are so but for paths in them.
-    pub(super) fn evened(&self, state: &State, changes: &CallChanges) -> CallChanges {
+    /// Returns what a call changed by the names of there, with files as `recorded` that are so but for paths in them.
+    pub(super) fn evened(
+        &self,
+        state: &State,
+        changes: &CallChanges,
+        recorded: Option<&CallChanges>,
+    ) -> CallChanges {
         let mut evened = changes.clone();
-        let recorded = self.current(state).and_then(|now| now.changes.get(&changes.call_id));
         for file in &mut evened.files {
             let path = state.places.there(&file.path);
             let here = std::mem::replace(&mut file.path, path);

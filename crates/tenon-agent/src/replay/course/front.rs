@@ -26,8 +26,13 @@ impl FrontEnd for Course {
             SessionEvent::Call(CallEvent::CallChanged(changes)) => {
                 let mut state = self.state();
                 state.files.changed(changes);
-                let evened = self.evened(&state, changes);
-                state.changes.insert(changes.call_id.clone(), evened);
+                let call_id = &changes.call_id;
+                if changes.by_job {
+                    state.jobs.insert(call_id.clone(), changes.clone());
+                }
+                let recorded = self.current(&state).and_then(|now| now.changes.get(call_id));
+                let evened = self.evened(&state, changes, recorded);
+                state.changes.insert(call_id.clone(), evened);
             }
             SessionEvent::Call(CallEvent::ToolResult {
                 call_id,
