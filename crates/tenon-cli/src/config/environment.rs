@@ -94,8 +94,8 @@ impl Environment {
         })
     }
 
-    /// Returns the same with `copy` as home: what leads into `home` by one of these names leads into that.
-    pub(super) fn in_copy_of_home(&self, home: &[PathBuf], copy: &Path) -> Self {
+    /// Returns the same with `copy` as home, which is called `name`: what leads into `home` by one of these names leads into that.
+    pub(super) fn in_copy_of_home(&self, home: &[PathBuf], copy: &Path, name: &Path) -> Self {
         let mut variables = self.variables.clone();
         for value in variables.values_mut() {
             let paths = value.as_bytes().split(|byte| *byte == b':');
@@ -104,7 +104,7 @@ impl Environment {
             });
             *value = OsString::from_vec(paths.collect::<Vec<_>>().join(&b':'));
         }
-        variables.insert("HOME".into(), copy.into());
+        variables.insert("HOME".into(), name.into());
         Self { variables, folder: self.folder.clone() }
     }
 
@@ -240,7 +240,7 @@ mod tests {
         ]);
         let folders = environment.folders().unwrap();
         let copy = Path::new("/copies/user");
-        let there = environment.in_copy_of_home(&folders.names_of_home(), copy);
+        let there = environment.in_copy_of_home(&folders.names_of_home(), copy, copy);
         assert_eq!(there.text("HOME"), Some("/copies/user"));
         assert_eq!(there.text("GOPATH"), Some("/copies/user"));
         let path = "/usr/bin:/copies/user/.cargo/bin:/home/user2/bin";

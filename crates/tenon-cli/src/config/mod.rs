@@ -211,10 +211,14 @@ impl Config {
     }
 
     /// Returns the same for a session that works in `copy`, a copy of the user's home folder: that is the home
-    /// of its commands, which see nothing of the other.
-    pub(crate) fn in_copy_of_home(&self, copy: &Path) -> Self {
+    /// of its commands, by this `name`, and they see nothing of the other.
+    pub(crate) fn in_copy_of_home(&self, copy: &Path, name: &Path) -> Self {
         Self {
-            environment: self.environment.in_copy_of_home(&self.folders.names_of_home(), copy),
+            environment: self.environment.in_copy_of_home(
+                &self.folders.names_of_home(),
+                copy,
+                name,
+            ),
             folders: self.folders.in_copy_of_home(copy),
             ..self.clone()
         }

@@ -83,7 +83,8 @@ pub(super) struct About {
     /// When each of them was changed last; older versions did not say so.
     #[serde(default)]
     pub(super) roots_modified: Vec<Moment>,
-    /// The user's home folder, if it is one of them or in one; else nothing.
+    /// The user's home folder, if it is one of them or in one, and the link by which it was named, if there is one;
+    /// else nothing.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -183,12 +184,13 @@ impl Packing<'_> {
             () if files.made.is_empty() => VERSION_WITHOUT_CHANGES,
             () => VERSION_BESIDE,
         };
+        let home = files.home.iter().map(|home| self.there(home));
         let about = About {
             version,
             session: session.id.clone(),
             roots: files.roots.iter().map(|root| root.recorded.clone()).collect(),
             roots_modified: files.roots.iter().map(modified).collect::<io::Result<_>>()?,
-            home: files.home.iter().map(|home| self.there(home)).collect(),
+            home: home.chain(files.home_name.iter().map(|name| name.recorded.clone())).collect(),
             tenon: env!("CARGO_PKG_VERSION").to_owned(),
             log_is_masked,
             has_changes: files.made.is_known(),

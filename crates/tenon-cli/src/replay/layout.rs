@@ -49,13 +49,17 @@ pub(super) fn beneath(folders: &[PathBuf]) -> Vec<PathBuf> {
     places.unwrap_or_else(|| by_number(folders.len()))
 }
 
-/// Returns the paths through links by which `folders` of a session were named, each with its folder, as far as a
-/// replay can have a link there: what is in a folder is copied with it.
-pub(super) fn ways(session: &Session, folders: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
+/// Returns the paths through links by which `folders` of a session were named, and its `home` where that is one of
+/// them, each with its folder, as far as a replay can have a link there: what is in a folder is copied with it.
+pub(super) fn ways(
+    session: &Session,
+    folders: &[PathBuf],
+    home: Option<(&Path, &Path)>,
+) -> Vec<(PathBuf, PathBuf)> {
     let is_name = |part: Component| matches!(part, Component::RootDir | Component::Normal(_));
     let meets = |one: &Path, other: &Path| one.starts_with(other) || other.starts_with(one);
     let mut ways: Vec<(PathBuf, PathBuf)> = Vec::new();
-    for (way, folder) in session.ways() {
+    for (way, folder) in session.ways().into_iter().chain(home) {
         let is_free = !folders.iter().any(|other| meets(way, other))
             && !ways.iter().any(|(other, _)| meets(way, other));
         let is_path = way.is_absolute() && way.parent().is_some() && way.components().all(is_name);

@@ -44,6 +44,8 @@ pub(crate) struct Rebuilt {
     pub(crate) ways: Vec<Root>,
     /// The copy of the user's home folder, where a root was that or held it.
     pub(crate) home: Option<PathBuf>,
+    /// The link by which it was named, if it was by one.
+    pub(crate) home_name: Option<Root>,
     /// What is not as it was, a sentence each, in English as a report in JSON has it.
     pub(crate) notes: Vec<String>,
     /// What calls had changed that were cut short.
@@ -76,12 +78,16 @@ impl Rebuilt {
         let (roots, made) = (Vec::new(), Made::default());
         let (notes, left_out, log_is_masked) = (Vec::new(), Vec::new(), false);
         let (home, ways) = (None, Vec::new());
-        let mut rebuilt = Self { scratch, roots, ways, home, notes, made, left_out, log_is_masked };
+        let home_name = None;
+        let mut rebuilt =
+            Self { scratch, roots, ways, home, home_name, notes, made, left_out, log_is_masked };
         let not_there = |folder: &PathBuf| {
             format!("{}, a folder of the session, is not there any more", folder.display())
         };
         let mut notes: Vec<String> = gone.iter().map(not_there).collect();
-        let links = layout::ways(session, &folders);
+        let named = config.folders.home.as_path();
+        let home = named.canonicalize().ok();
+        let links = layout::ways(session, &folders, home.as_deref().map(|home| (named, home)));
         let ways;
         (rebuilt.roots, ways) = rebuilt.scratch.roots(folders, &links);
         let mut copying = copy::Copying::new(&own, rebuilt.scratch.path(), &rebuilt.roots)
@@ -102,8 +108,8 @@ impl Rebuilt {
         }
         names.close();
         rebuilt.ways = layout::link_ways(&rebuilt.roots, &links, ways)?;
-        let home = config.folders.home.canonicalize().ok();
         rebuilt.home = home.and_then(|home| copy_of_home(&rebuilt.roots, &home));
+        rebuilt.home_name = rebuilt.ways.iter().find(|way| way.recorded == named).cloned();
         notes.extend(copy::without_repository(&rebuilt.roots));
         rebuilt.notes = bounded(notes);
         Ok(rebuilt)
@@ -121,8 +127,18 @@ impl Rebuilt {
             true => Err(CliError::failed(Text::NoFolderRecorded)),
             false => {
                 let (notes, made, left_out) = (Vec::new(), Made::default(), Vec::new());
-                let (ways, home, log_is_masked) = (Vec::new(), None, false);
-                Ok(Self { scratch, roots, ways, home, notes, made, left_out, log_is_masked })
+                let (ways, home, home_name, log_is_masked) = (Vec::new(), None, None, false);
+                Ok(Self {
+                    scratch,
+                    roots,
+                    ways,
+                    home,
+                    home_name,
+                    notes,
+                    made,
+                    left_out,
+                    log_is_masked,
+                })
             }
         }
     }

@@ -48,7 +48,12 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
     let about = unpacking.all(&mut limited).map_err(refused)?;
     to_the_end(&mut limited).map_err(refused)?;
     let session = read_session(scratch.path(), "session");
-    let ways = session.as_ref().map(|session| layout::ways(&session.since_move(), &about.roots));
+    let mut names = about.home.iter().map(PathBuf::as_path);
+    let (home, home_name) = (names.next(), names.next());
+    let way_of_home = home_name.zip(home);
+    let ways = session
+        .as_ref()
+        .map(|session| layout::ways(&session.since_move(), &about.roots, way_of_home));
     let links = ways.unwrap_or_default();
     let (roots, ways) = unpacking.put(&about, &links).map_err(refused)?;
     let mut session =
@@ -62,8 +67,13 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
     };
     let (notes, left_out) = (copy::without_repository(&roots), Vec::new());
     let log_is_masked = about.log_is_masked;
-    let home = about.home.first().and_then(|home| copy_of_home(&roots, home));
-    Ok((session, Rebuilt { scratch, roots, ways, home, notes, made, left_out, log_is_masked }))
+    let home = home.and_then(|home| copy_of_home(&roots, home));
+    let home_name =
+        ways.iter().find(|way| home.is_some() && home_name == Some(&*way.recorded)).cloned();
+    Ok((
+        session,
+        Rebuilt { scratch, roots, ways, home, home_name, notes, made, left_out, log_is_masked },
+    ))
 }
 
 /// Reads on behind the archive to the end of the file, where the checksum of all of it is.

@@ -51,7 +51,10 @@ pub(crate) async fn replaying(
     let results = state.join("results");
     let logs = state.join("sessions");
     let mut here = match &files.home {
-        Some(home) => config.in_copy_of_home(home),
+        Some(home) => {
+            let name = files.home_name.as_ref().map_or(home, |name| &name.copy);
+            config.in_copy_of_home(home, name)
+        }
         None => config.clone(),
     };
     let workspace = workspace(&here, files)?;

@@ -163,3 +163,28 @@ fn what_a_call_changed_in_a_place_of_secrets_is_not_put_back_into_the_copy() {
     let names = names(&place, &bundle);
     assert!(!names.contains(".ssh/config"), "{names}");
 }
+
+#[test]
+fn a_home_that_is_named_by_a_symbolic_link_has_that_name_in_the_replay() {
+    for folder in ["home", "link"] {
+        let place = Place::new();
+        place.write("home/in/notes", "mine\n");
+        symlink(place.path("home"), place.path("link")).unwrap();
+        let look = "echo $HOME ~/x; cat ~/in/notes; cd ~/in && pwd && pwd -P; echo n >> ~/in/notes";
+        let script = place.script(json!([bash(look), {"text": "Done."}]));
+        let link = place.path("link");
+        let run = |arguments: &[&str]| {
+            let mut tenon = place.tenon(arguments);
+            let folder = place.path(folder);
+            tenon.env("HOME", &link).env("PWD", &folder).current_dir(folder);
+            Run::of(tenon.output().unwrap())
+        };
+        run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+        let replayed = run(&["replay", "last"]);
+        assert!(replayed.out.contains("nothing differs"), "{folder}: {replayed:?}");
+        let bundle = place.path("out.tar.gz").display().to_string();
+        run(&["export", "last", "--bundle", &bundle]).ends_with(0);
+        let replayed = Place::new().run(&["replay", &bundle]);
+        assert!(replayed.out.contains("nothing differs"), "{folder}: {replayed:?}");
+    }
+}
