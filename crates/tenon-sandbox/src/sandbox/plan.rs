@@ -340,9 +340,6 @@ fn kept_paths(
     home: Option<&Path>,
 ) -> Vec<(PathBuf, PathBuf)> {
     let mut kept: Vec<PathBuf> = RUN_KEPT.iter().map(PathBuf::from).collect();
-    if let Some(home) = home {
-        kept.extend(toolchains::of_home(settings, home));
-    }
     kept.extend(settings.readable.iter().chain(&profile.readable).cloned());
     if profile.network == Network::On
         && let Ok(resolver) = Path::new("/etc/resolv.conf").canonicalize()
@@ -351,11 +348,16 @@ fn kept_paths(
     }
     let with_source = |path: PathBuf| {
         let source = canonical([&path]).pop()?;
-        // The last name may be a link into another place; the folders above may not.
+        Some((path, source))
+    };
+    let toolchains = home.map(|home| toolchains::of_home(settings, home)).unwrap_or_default();
+    let found = toolchains.into_iter().chain(kept.into_iter().filter_map(with_source));
+    // The last name may be a link into another place; the folders above may not.
+    let in_place = |(path, source): (PathBuf, PathBuf)| {
         let above = path.parent()?.canonicalize().ok()?;
         Some((above.join(path.file_name()?), source))
     };
-    let mut kept: Vec<(PathBuf, PathBuf)> = kept.into_iter().filter_map(with_source).collect();
+    let mut kept: Vec<(PathBuf, PathBuf)> = found.filter_map(in_place).collect();
     let environment = home.map(|home| virtual_environment(settings, home)).unwrap_or_default();
     // What is shown as a whole has nothing put into it.
     let is_shown = |path: &Path| kept.iter().any(|(shown, _)| path.starts_with(shown));

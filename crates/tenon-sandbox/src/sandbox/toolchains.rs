@@ -123,15 +123,17 @@ const SHARED: [&str; 22] = [
     "/var/tmp",
 ];
 
-/// Returns the toolchains in HOME that commands see: what is there by its name, and what a link leads to only where
-/// that is named like it and is nobody else's. Whoever writes in HOME can put a link there.
-pub(super) fn of_home(settings: &Settings, home: &Path) -> Vec<PathBuf> {
-    let is_shown = |name: &&str| {
+/// Returns the toolchains in HOME that commands see, each with where it is: what is there by its name, and what a link
+/// leads to only where that is named like it and is nobody else's. Whoever writes in HOME can put a link there, and
+/// exchange it at any time, so each is followed once.
+pub(super) fn of_home(settings: &Settings, home: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let shown = |name: &str| {
         let path = home.join(name);
-        let real = path.canonicalize();
-        real.is_ok_and(|real| real == path || may_be_linked(&real, name, settings, home))
+        let real = path.canonicalize().ok()?;
+        let is_shown = real == path || may_be_linked(&real, name, settings, home);
+        is_shown.then_some((path, real))
     };
-    TOOLCHAINS.into_iter().filter(is_shown).map(|name| home.join(name)).collect()
+    TOOLCHAINS.into_iter().filter_map(shown).collect()
 }
 
 /// Whether commands see what a link in HOME leads to, which a copy of a home has from somebody else, and a folder of

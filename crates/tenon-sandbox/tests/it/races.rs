@@ -18,7 +18,7 @@ const SWAPS: usize = 5_000;
 
 /// Exchanges `one` and `other` without pause while `work` runs, and `work` again until it was
 /// often enough.
-fn while_swapping(one: &Path, other: &Path, mut work: impl FnMut(usize)) {
+pub(crate) fn while_swapping(one: &Path, other: &Path, mut work: impl FnMut(usize)) {
     struct Over<'a>(&'a AtomicBool);
     impl Drop for Over<'_> {
         fn drop(&mut self) {

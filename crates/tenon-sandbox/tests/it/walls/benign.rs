@@ -451,53 +451,6 @@ fn what_toolchains_fetched_and_built_before_is_seen_and_their_settings_are_not()
     assert!(home.join(".gradle/caches/modules-2/jar").exists());
 }
 
-/// A command of a session in the home can have put the links there.
-#[test]
-fn a_link_at_a_toolchains_name_shows_no_more_than_a_toolchain_of_that_name() {
-    let place = Place::new();
-    let home = place.home();
-    let beside = tempfile::tempdir_in("/var/lib").or_else(|_| tempfile::tempdir()).unwrap();
-    let beside = beside.path().canonicalize().unwrap();
-    for (folder, name) in
-        [(&home, "Documents/file"), (&home, "dev/.rustup/settings"), (&beside, "cache/uv/wheel")]
-    {
-        let file = folder.join(name);
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(file, format!("in {name}\n")).unwrap();
-    }
-    std::fs::create_dir_all(home.join(".cache")).unwrap();
-    let link = |target: &Path, name: &str| {
-        std::os::unix::fs::symlink(target, home.join(name)).unwrap();
-    };
-    link(Path::new("/"), ".cache/deno");
-    link(Path::new("/proc"), ".cache/go-build");
-    link(Path::new("/run"), ".cache/yarn");
-    link(&home.join("Documents"), ".cache/composer");
-    link(&beside, ".cache/pip");
-    link(&beside.join("cache/uv"), ".cache/uv");
-    link(&home.join("dev/.rustup"), ".rustup");
-    let (_, said) = place.run(
-        "cd ~/.cache; for f in deno go-build yarn composer pip; do ls $f 2>&1 > /dev/null | wc -l; done; \
-         cat composer/file deno/$HOME/Documents/file; cat uv/wheel ~/.rustup/settings; echo end",
-    );
-    assert!(
-        said.starts_with("1\n1\n1\n1\n1\nin cache/uv/wheel\nin dev/.rustup/settings\nend\n"),
-        "{said}"
-    );
-    // In a home that is a folder of the session they are what they are, and stop no command.
-    let place = Place::with(|settings| {
-        settings.roots = vec![home.clone()];
-        settings.home = Some(home.clone());
-    });
-    let mut command = place.command("cat ~/.cache/uv/wheel; cat ~/.cache/composer/file; echo end");
-    command.folder = home.clone();
-    command.profile.writable = vec![home.clone()];
-    command.environment.retain(|(name, _)| name != "HOME");
-    command.environment.push(("HOME".into(), home.into()));
-    let said = printed(&place.try_command(command).unwrap());
-    assert!(said.contains("in Documents/file\nend\n"), "{said}");
-}
-
 #[test]
 fn what_a_toolchain_fetches_for_an_ordinary_user() {
     as_ordinary_user("benign::what_a_toolchain_fetches_is_there_for_the_session_and_nowhere_else");

@@ -16,6 +16,7 @@ mod processes;
 mod protected;
 mod sessions;
 mod tiers;
+mod toolchains;
 mod unkept;
 mod ways;
 
