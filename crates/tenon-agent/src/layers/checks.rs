@@ -99,7 +99,7 @@ pub(super) fn says(command: &str, configured: &[String], root: &Path) -> Says {
     if configured.iter().any(|check| check.trim() == command) {
         return Says::Passes;
     }
-    let Some(command) = in_one_line(command) else { return Says::Nothing };
+    let Some(command) = without_continuations(command) else { return Says::Nothing };
     let command = command.trim_end_matches([';', '\n', ' ']);
     let parsed = shell::parse(command);
     let is_plain =
@@ -156,7 +156,7 @@ fn only_reads_behind(parsed: &Parsed, at: usize) -> bool {
 
 /// Returns a line that goes on behind backslashes as one; `None` where one may stand within a word, which goes on
 /// then too, or in a comment, which does not.
-fn in_one_line(command: &str) -> Option<String> {
+fn without_continuations(command: &str) -> Option<String> {
     const END: &str = "\\\n";
     if !command.contains(END) {
         return Some(command.to_owned());

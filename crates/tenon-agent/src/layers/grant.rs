@@ -18,7 +18,7 @@ pub(super) enum Grant {
     /// A place outside.
     Outside(Outside, Access),
     /// A place outside that nobody may open, as the model wrote it, or one in the workspace.
-    Closed(String, bool),
+    Closed { written: String, within: bool },
 }
 
 impl Grant {
@@ -35,7 +35,7 @@ impl Grant {
             },
             Action::Write { path, written: Some(_), .. } => Ok(Self::Linked(path.clone())),
             Action::Outside(place) if place.closed.is_some() => {
-                Ok(Self::Closed(place.written.clone(), place.within))
+                Ok(Self::Closed { written: place.written.clone(), within: place.within })
             }
             Action::Outside(place) => match workspace.outside(&place.written) {
                 Ok(Some(found)) if found.absolute().to_string_lossy() == place.path => {
@@ -50,7 +50,7 @@ impl Grant {
     /// Returns the place as it would be opened, for the question.
     pub(super) fn subject(&self) -> Option<String> {
         match self {
-            Self::Nothing | Self::Closed(..) => None,
+            Self::Nothing | Self::Closed { .. } => None,
             Self::Linked(path) => Some(path.clone()),
             Self::Protected(place) => Some(place.to_string_lossy().into_owned()),
             Self::Outside(found, _) => Some(found.absolute().to_string_lossy().into_owned()),
@@ -62,7 +62,7 @@ impl Grant {
     pub(super) fn refused(&self, reason: String) -> String {
         match self {
             Self::Outside(found, _) => escapes(found.written(), found.is_within(), &reason),
-            Self::Closed(written, within) => escapes(written, *within, &reason),
+            Self::Closed { written, within } => escapes(written, *within, &reason),
             Self::Nothing | Self::Linked(_) | Self::Protected(_) => reason,
         }
     }
@@ -81,7 +81,7 @@ impl Grant {
         match self {
             Self::Nothing | Self::Linked(_) => Ok(workspace),
             // Policy lets none of these through.
-            Self::Closed(written, _) => Err(elsewhere(written)),
+            Self::Closed { written, .. } => Err(elsewhere(written)),
             Self::Protected(place) => Ok(workspace.with_lifted(place)),
             Self::Outside(found, access) => {
                 workspace.with_grant(found, *access).map_err(|_| elsewhere(found.written()))

@@ -16,7 +16,7 @@ use tenon_model::{
 };
 
 pub(super) use self::jobs::CutJob;
-use self::jobs::OpenJobs;
+use self::jobs::JobsOfProgram;
 use crate::{
     context::NOT_SHORTER,
     event::{
@@ -299,7 +299,7 @@ struct Reader {
     names_undone: bool,
     /// The line of the last event.
     line: u64,
-    jobs: OpenJobs,
+    jobs: JobsOfProgram,
 }
 
 impl Reader {
@@ -534,7 +534,11 @@ impl Reader {
             }
             CallEvent::CallStarted { call, .. } => drop(request.started.insert(call.id.clone())),
             // What was refused stands in the result; how often a host was tried is not compared.
-            _ => {}
+            CallEvent::CallChanged(_)
+            | CallEvent::HostRefused { .. }
+            | CallEvent::HostTried { .. }
+            | CallEvent::WriteRefused { .. }
+            | CallEvent::WallsRefused { .. } => {}
         }
     }
 

@@ -17,13 +17,13 @@ pub(in crate::replay) struct CutJob {
 
 /// The jobs of a program that may still run.
 #[derive(Debug, Default)]
-pub(super) struct OpenJobs {
+pub(super) struct JobsOfProgram {
     jobs: Vec<String>,
     /// The program saved what calls changed.
     saved: bool,
 }
 
-impl OpenJobs {
+impl JobsOfProgram {
     /// Takes in that their program ended, and returns those that were open.
     pub(super) fn end(&mut self) -> Vec<CutJob> {
         let Self { jobs, saved: is_known } = mem::take(self);
