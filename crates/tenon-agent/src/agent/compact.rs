@@ -127,15 +127,11 @@ impl Agent {
             return Ok(plan.without_any_results());
         };
         let mut summary = Summary::TooLong;
-        if cause != CompactionCause::TooLong {
-            summary = self.ask_for_summary(&self.conversation, focus, cancel).await;
-        }
-        // What was refused as a whole may be taken without its results.
-        if let Summary::TooLong = summary
-            && let Some(lighter) = plan.without_any_results()
-        {
-            let lighter = lighter.applied_to(&self.conversation);
-            summary = self.ask_for_summary(&lighter, focus, cancel).await;
+        for conversation in plan.to_sum_up() {
+            summary = self.ask_for_summary(&conversation, focus, cancel).await;
+            if !matches!(summary, Summary::TooLong) {
+                break;
+            }
         }
         match summary {
             Summary::Text(text, usage) => {

@@ -11,6 +11,8 @@ mod recallable;
 mod results;
 mod text;
 
+use std::sync::Arc;
+
 use tenon_model::{ContentBlock, Conversation, Message, Role, Usage};
 
 use self::{
@@ -38,6 +40,9 @@ const SUMMARY_REPLY_FACTOR: u64 = 4;
 /// What stands in front of a summary.
 const SUMMARY: &str = "(What was done since, summed up:)";
 
+/// What stands in front of the summary before, where a list of calls has the place of a new one.
+const EARLIER: &str = "(What was done before these calls, summed up:)";
+
 /// What stands in front of why there is no summary, where the work goes on without.
 pub(crate) const NOT_SHORTER: &str = "the conversation could not be made shorter: ";
 
@@ -53,10 +58,21 @@ const REQUEST: &str = "(The conversation is getting too long. Write the summary 
 
 /// Returns the summary in a message that took the place of old ones; empty if there was none.
 pub(crate) fn summary_in(message: &Message) -> Option<&str> {
+    let summary = summed_up_in(message)?;
+    Some(if summary.starts_with(results::NO_SUMMARY) { "" } else { summary })
+}
+
+/// Returns the summary, or what stands in its place, in a message that took the place of old ones.
+fn summed_up_in(message: &Message) -> Option<&str> {
     let text = text::texts(message).last()?.strip_prefix(SUMMARY)?.trim_start();
     let text = text.rsplit_once(RECALLABLE).map_or(text, |(before, _)| before);
-    let summary = text.rsplit_once(OPEN).map_or(text, |(before, _)| before);
-    Some(if summary.starts_with(results::NO_SUMMARY) { "" } else { summary })
+    Some(text.rsplit_once(OPEN).map_or(text, |(before, _)| before))
+}
+
+/// Returns what stands in `old` messages for those that were replaced before; empty if none were.
+fn earlier(old: &[Arc<Message>]) -> &str {
+    let mut made = old.iter().rev().filter(|message| Prompts::behind(message).is_some());
+    made.find_map(|message| summed_up_in(message)).unwrap_or_default()
 }
 
 impl Compaction {
@@ -127,8 +143,21 @@ impl Shortening<'_> {
             .then(|| self.compaction(0, Vec::new(), shorter, none, Usage::default()))
     }
 
+    /// Returns what a summary can be asked of, one after the other while the one before is too long: all
+    /// of it, if that was not refused already; without its results; without its newest messages
+    /// either, which stay as they are.
+    pub(crate) fn to_sum_up(&self) -> Vec<Conversation> {
+        let whole = (self.cause != CompactionCause::TooLong).then(|| self.conversation.clone());
+        let lighter = self.without_any_results().map(|made| made.applied_to(self.conversation));
+        let start = self.tail_start(&self.space());
+        let old = lighter.as_ref().unwrap_or(self.conversation).get(..start);
+        let old = old.filter(|_| start < self.conversation.len()).map(<[_]>::to_vec);
+        [whole, lighter, old].into_iter().flatten().collect()
+    }
+
     /// Returns how to put `summary` in the place of all but the newest messages; `None` if those
-    /// are all there are. Without a summary the calls that were made are listed.
+    /// are all there are. Without a summary the calls that were made are listed, in front of the
+    /// summary before.
     pub(crate) fn summed_up(&self, summary: Option<&str>, usage: Usage) -> Option<Compaction> {
         let space = self.space();
         let start = self.tail_start(&space);
@@ -139,7 +168,10 @@ impl Shortening<'_> {
         let gone = shorter_results(old, &calls, |_| true);
         let text = match summary.map(str::trim).filter(|text| !text.is_empty()) {
             Some(text) => cut(text, summary_tokens_max(&space)).into_owned(),
-            None => calls.list(old),
+            None => match cut(earlier(old), summary_tokens_max(&space)) {
+                none if none.is_empty() => calls.list(old),
+                earlier => format!("{}\n\n{EARLIER}\n\n{earlier}", calls.list(old)),
+            },
         };
         let newest = self.conversation.get(start..).unwrap_or_default();
         let open = match OpenItems::of(newest).is_empty() {

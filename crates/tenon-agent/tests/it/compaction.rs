@@ -1,5 +1,6 @@
 //! Long conversations: what is kept, what gives way, and that nothing is lost.
 
+mod no_summary;
 mod open_items;
 mod recalled;
 mod replayed;
@@ -451,63 +452,6 @@ async fn a_person_makes_it_shorter_and_says_what_to_keep_to() {
         &requests.iter().rev().find(|request| !asks_for_summary(request)).unwrap().conversation;
     let words = all_text(sent);
     assert!(words.contains("约束:不要改 API") && words.contains("保留 API 的摘要"), "{words}");
-}
-
-#[tokio::test]
-async fn a_summary_that_fails_or_is_cancelled_leaves_the_conversation_as_it_is() {
-    let mut bench = bench(100_000, |request| match asks_for_summary(request) {
-        true => vec![Err(ProviderError::new(ProviderErrorKind::QuotaExhausted, "no credit"))],
-        false => text("hello"),
-    });
-    bench.prompt("one").await;
-    bench.agent.compact(None, &CancellationToken::new()).await.unwrap();
-    let cancelled = CancellationToken::new();
-    cancelled.cancel();
-    bench.agent.compact(None, &cancelled).await.unwrap();
-    assert!(bench.compactions().is_empty());
-    bench.prompt("two").await;
-    let requests = bench.model.requests.lock().unwrap();
-    assert_eq!(requests.last().unwrap().conversation.len(), 3);
-}
-
-#[tokio::test]
-async fn a_summary_that_cannot_be_had_near_the_window_does_not_end_the_work() {
-    let made = AtomicU64::new(0);
-    let mut bench = bench(3_000, move |request| match asks_for_summary(request) {
-        true => vec![
-            Ok(StreamEvent::TextDelta { text: "half a".into() }),
-            Err(ProviderError::new(ProviderErrorKind::Dropped, "lost")),
-        ],
-        false => match made.fetch_add(1, Ordering::SeqCst) {
-            n @ 0..60 => print(n),
-            _ => text("done"),
-        },
-    });
-    let outcome = bench.prompt("go").await;
-    assert_eq!((outcome.reason, outcome.answer.as_str()), (EndReason::Finished, "done"));
-    assert!(bench.compactions().iter().all(|made| made.replaced == 0));
-    let asked = bench.model.requests.lock().unwrap().iter().filter(|r| asks_for_summary(r)).count();
-    assert_eq!(asked, 2, "once, and once more because it broke off");
-}
-
-#[tokio::test]
-async fn a_model_that_writes_no_summary_gets_the_list_of_its_calls() {
-    let made = AtomicU64::new(0);
-    let mut bench = bench(3_000, move |request| match asks_for_summary(request) {
-        true => calls(&[("print", json!({"n": 99}))]),
-        false => match made.fetch_add(1, Ordering::SeqCst) {
-            n @ 0..60 => print(n),
-            _ => text("done"),
-        },
-    });
-    assert_eq!(bench.prompt("go").await.reason, EndReason::Finished);
-    let listed = bench.compactions().into_iter().find(|made| made.replaced > 0).unwrap();
-    let words = listed.messages[0].text();
-    assert!(!listed.has_summary());
-    assert!(
-        words.contains("No summary could be had") && words.contains("- print {\"n\":1}"),
-        "{words}"
-    );
 }
 
 #[tokio::test]
