@@ -113,6 +113,7 @@ texts! {
     CheckRan: "{command}: exit code {code}, {time}", "{command}：退出码 {code}，{time}";
     NoCheckRan: "no check ran since the last change", "最后一次改动之后没有运行检查";
     StaleCache: "{folder}/ may be newer than {file}, which an undo or redo put back with its old time: touch what it put back before the check", "{folder}/ 可能比 {file} 新，后者由撤销或重做恢复了旧时间：请先 touch 恢复的文件再检查";
+    NoCheckKnown: "no check is known here; `verify` in config.toml names one", "这里没有已知的检查；可以在 config.toml 中用 `verify` 指定";
     TooManyEntries: "the workspace has more than {n} entries to look at", "工作区的条目超过 {n} 个，无法逐一查看";
     NotLookedAt: "the workspace's files could not be looked at", "无法查看工作区的文件";
     ChangedMeanwhile: "{file} changed while the check ran, and not by it", "{file} 在检查运行期间被其他来源改动";

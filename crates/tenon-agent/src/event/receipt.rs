@@ -25,7 +25,7 @@ pub struct Receipt {
     /// The checks that ran since the last change, each with its last run.
     pub checks: Vec<CheckRun>,
     /// The state of the workspace's files, the same as long as none changes: made of names, lengths
-    /// and times, ignored files and caches left out. Opaque.
+    /// and times, ignored files and caches left out; empty if they were not looked at. Opaque.
     pub tree: String,
 }
 
@@ -78,6 +78,8 @@ pub enum Unproven {
     },
     /// The workspace could not be looked at.
     NotLookedAt,
+    /// The project names no check, and none ran in the session.
+    NoCheckKnown,
     /// A file changed while a check ran, and the check did not write it.
     ChangedMeanwhile {
         /// The first such file: relative in the first folder of the workspace, absolute in another.

@@ -1,7 +1,8 @@
 //! Knows what was changed and checked: the state of the workspace's files before a turn first acts,
 //! before and after each check and at the turn's end.
 //!
-//! Nothing is looked at where no check is known and none runs. A check that may have taken old output for
+//! Nothing is looked at where no check is known and none runs: then it counts what calls say that they
+//! changed. A check that may have taken old output for
 //! fresh, because an undo gave files old times beside a cache that it left out, proves nothing. What a file
 //! tool wrote counts wherever it lies, also where files of commands do not.
 
@@ -61,6 +62,8 @@ struct State {
     /// Why the files are not known, and whether a call may have changed any all the same.
     unseen: Option<Unproven>,
     changed_unseen: bool,
+    /// A call of this turn says that it changed something.
+    changed_told: bool,
     checks: Vec<Ran>,
     known_files: Known,
 }
@@ -107,7 +110,8 @@ impl Receipts {
     pub(crate) fn begin(&self) {
         let mut state = self.state();
         (state.before, state.acted, state.checked) = (None, false, false);
-        (state.not_started, state.unseen, state.changed_unseen) = (false, None, false);
+        (state.not_started, state.unseen) = (false, None);
+        (state.changed_unseen, state.changed_told) = (false, false);
     }
 
     /// Takes in that a call with `effect` is about to do `action`.
@@ -154,7 +158,7 @@ impl Receipts {
             Action::Write { path, .. } if !output.is_error => {
                 let mut state = self.state();
                 state.known_files.written.insert(path.clone());
-                state.changed_unseen = true;
+                (state.changed_unseen, state.changed_told) = (true, true);
             }
             Action::Run { .. } => {
                 self.take_changes(&output.changed, workspace);
@@ -205,10 +209,12 @@ impl Receipts {
             let beneath = roots.iter().skip(1).find_map(|root| path.strip_prefix(root).ok());
             beneath.is_some_and(|path| !is_cache(path))
         };
-        let mut files = changed.iter().flat_map(|changes| &changes.files);
-        let in_added = files.any(|file| is_in_added(Path::new(&file.path)));
+        let files = || changed.iter().flat_map(|changes| &changes.files);
+        let in_added = files().any(|file| is_in_added(Path::new(&file.path)));
+        let is_told = files().any(|file| is_told(Path::new(&file.path)));
         let mut state = self.state();
         state.changed_unseen |= !changed.is_empty();
+        state.changed_told |= is_told;
         state.known_files.changes_in_added += u64::from(in_added);
     }
 
@@ -260,7 +266,7 @@ impl Receipts {
     /// known.
     pub(crate) async fn stock(&self, workspace: &Workspace) -> Option<Stock> {
         if !self.state().acted {
-            return None;
+            return self.stock_told(workspace);
         }
         let tree = self.tree(workspace).await;
         let mut state = self.state();
@@ -289,6 +295,25 @@ impl Receipts {
             not_started: state.not_started,
             reason: state.checks.iter().find_map(|ran| ran.reason.clone()),
             tree: id,
+        })
+    }
+
+    /// Returns what there is at the end of a turn that did nothing while a check was known; `None` if it
+    /// changed nothing.
+    fn stock_told(&self, workspace: &Workspace) -> Option<Stock> {
+        if !self.is_on || !self.state().changed_told {
+            return None;
+        }
+        // What it did last may have given the project one.
+        let known = self.known(workspace);
+        let reason = known.is_empty().then_some(Unproven::NoCheckKnown);
+        Some(Stock {
+            changed: true,
+            checks: Vec::new(),
+            known,
+            not_started: false,
+            reason,
+            tree: String::new(),
         })
     }
 
@@ -323,6 +348,11 @@ impl State {
             tree: String::new(),
         })
     }
+}
+
+/// Says whether a change at `path` is one of the project's own files.
+fn is_told(path: &Path) -> bool {
+    !is_cache(path) && !path.iter().any(|part| part == ".git")
 }
 
 /// Returns the checks that a session was set to that asked for `asked` and ran `ran`; none if they

@@ -1,5 +1,7 @@
 //! Receipts: what a turn says of the checks that ran since the last change.
 
+mod no_check;
+
 use std::{
     path::Path,
     sync::Arc,
@@ -249,18 +251,6 @@ async fn what_a_command_changed_counts_and_what_none_changed_does_not() {
     let mut bench =
         project(0, vec![write("a"), run(CHECK), run("echo z > z"), text("done"), text("no")]);
     assert_eq!(state(&go(&mut bench).await), Some(Verification::Unverified));
-}
-
-#[tokio::test]
-async fn without_a_known_check_or_with_the_setting_off_there_is_no_receipt() {
-    let tools = || core_tools(CoreToolOptions::default());
-    let mut bench = bench_with(vec![write("a"), text("done")], tools(), |_| {});
-    assert_eq!((state(&go(&mut bench).await), requests(&bench)), (None, 2));
-    let mut bench = bench_with(vec![write("a"), text("done")], tools(), |options| {
-        options.verify = vec![CHECK.into()];
-        options.receipts = false;
-    });
-    assert_eq!((state(&go(&mut bench).await), requests(&bench)), (None, 2));
 }
 
 #[tokio::test]

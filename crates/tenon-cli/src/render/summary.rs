@@ -96,6 +96,10 @@ pub(super) fn ending(reason: EndReason, style: &Style) -> String {
 pub(super) fn stamp(receipt: &Receipt, style: &Style) -> String {
     let (meaning, word) = match receipt.state {
         Verification::Verified => (Meaning::Done, Text::Verified),
+        // Nothing to be warned of at every turn of a project that has none.
+        Verification::Unverified if receipt.reason == Some(Unproven::NoCheckKnown) => {
+            (Meaning::Aside, Text::Unverified)
+        }
         Verification::Unverified => (Meaning::Warning, Text::Unverified),
         Verification::Failed => (Meaning::Error, Text::CheckFailed),
     };
@@ -138,6 +142,7 @@ fn unproven(reason: &Unproven, language: Language) -> String {
         Unproven::NotToldApart { file } => {
             Text::NotToldApart.say(language, &[("file", &visible(file))])
         }
+        Unproven::NoCheckKnown => Text::NoCheckKnown.template(language).to_owned(),
         _ => Text::NotLookedAt.template(language).to_owned(),
     }
 }

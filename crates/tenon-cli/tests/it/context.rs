@@ -247,6 +247,23 @@ fn each_stamp_of_a_turn_is_on_the_screen_in_the_json_and_in_the_log() {
 }
 
 #[test]
+fn a_change_where_no_check_is_known_is_unverified_and_says_how_one_is_named() {
+    let place = Place::new();
+    let model = place.script(json!([
+        {"calls": [{"name": "write_file", "arguments": {"path": "a.txt", "content": "a"}}]},
+        {"text": "Made."},
+    ]));
+    let arguments = ["-p", "--model", &model, "--output-format", "json", "make it"];
+    let run = place.run(&arguments).ends_with(0);
+    let result: Value = serde_json::from_str(&run.out).unwrap();
+    let (state, reason) = (&result["receipt"]["state"], &result["receipt"]["reason"]["kind"]);
+    assert_eq!((state, reason), (&json!("unverified"), &json!("no_check_known")), "{run:?}");
+    let shown = place.run(&["show", "last"]).ends_with(0).out;
+    let told = "unverified · no check is known here; `verify` in config.toml names one";
+    assert!(shown.contains(told), "{shown}");
+}
+
+#[test]
 fn a_file_that_somebody_changes_while_a_check_runs_leaves_the_turn_unverified() {
     let place = Place::new();
     let (begun, going) = (place.path("begun"), place.path("going"));
