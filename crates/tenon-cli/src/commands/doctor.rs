@@ -274,13 +274,12 @@ impl Findings {
             Some(version) => Text::KernelVersion.say(self.language, &[("n", &version)]),
             None => no.to_owned(),
         };
-        let values: [(&str, &dyn Display); 7] = [
+        let values: [(&str, &dyn Display); 6] = [
             ("landlock", &landlock),
             ("seccomp", &there(kernel.seccomp)),
             ("namespaces", &there(kernel.user_namespaces)),
             ("mounts", &there(kernel.mount_setattr)),
             ("processes", &there(kernel.pid_max_in_namespace)),
-            ("cgroup", &there(kernel.cgroup_delegated)),
             ("overlayfs", &there(kernel.overlayfs)),
         ];
         self.say(Text::KernelGives, &values);

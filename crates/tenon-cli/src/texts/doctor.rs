@@ -46,8 +46,8 @@ texts! {
     NoPidfd: "no pidfd", "没有 pidfd";
     MendKernel: "Linux {version} or newer is needed", "需要 Linux {version} 或更新的版本";
     KernelGives:
-        "Landlock {landlock}, seccomp {seccomp}, user namespaces {namespaces}, mounts changed as a tree {mounts}, processes counted for each namespace {processes}, cgroup v2 delegated {cgroup}, overlayfs {overlayfs}",
-        "Landlock：{landlock}，seccomp：{seccomp}，用户命名空间：{namespaces}，整树更改挂载：{mounts}，按命名空间计进程数：{processes}，cgroup v2 委派：{cgroup}，overlayfs：{overlayfs}";
+        "Landlock {landlock}, seccomp {seccomp}, user namespaces {namespaces}, mounts changed as a tree {mounts}, processes counted for each namespace {processes}, overlayfs {overlayfs}",
+        "Landlock：{landlock}，seccomp：{seccomp}，用户命名空间：{namespaces}，整树更改挂载：{mounts}，按命名空间计进程数：{processes}，overlayfs：{overlayfs}";
     KernelYes: "yes", "有";
     KernelNo: "no", "无";
     KernelVersion: "version {n}", "版本 {n}";

@@ -352,16 +352,13 @@ fn doctor_shows_what_commands_can_do() {
     let kernel = doctor.out.lines().find(|line| line.contains("Landlock version ")).unwrap();
     let told: Vec<&str> = kernel.trim().split(", ").collect();
     assert_eq!(told[1..4], ["seccomp yes", "user namespaces yes", "mounts changed as a tree yes"]);
-    for (told, name) in told[4..].iter().zip([
-        "processes counted for each namespace",
-        "cgroup v2 delegated",
-        "overlayfs",
-    ]) {
+    for (told, name) in told[4..].iter().zip(["processes counted for each namespace", "overlayfs"])
+    {
         let answers = ["yes", "no"].map(|answer| format!("{name} {answer}"));
         assert!(answers.contains(&(*told).to_owned()), "{kernel}");
     }
-    let delegated = told[5].ends_with("yes");
-    assert_eq!(delegated, tenon_sandbox::probe().cgroup_delegated, "{kernel}");
+    let overlayfs = told[5].ends_with("yes");
+    assert_eq!(overlayfs, tenon_sandbox::probe().overlayfs, "{kernel}");
     let home = place.path("home").display().to_string();
     let doctor = place.run(&["doctor", "--cwd", &home]);
     assert!(doctor.out.contains(&format!("written: {home}\n")), "{doctor:?}");

@@ -44,10 +44,6 @@ pub struct Kernel {
     pub pid_max_in_namespace: bool,
     /// The overlay file system is there; a module that is not loaded counts as not there.
     pub overlayfs: bool,
-    /// Limits for groups of processes, version 2, are mounted.
-    pub cgroup_v2: bool,
-    /// This process's own group may be given limits by this user. Not used for commands.
-    pub cgroup_delegated: bool,
 }
 
 impl Kernel {
@@ -89,8 +85,6 @@ pub fn probe() -> Kernel {
         user_namespaces: !within_walls() && of_namespaces.let_make(runs_as_root()),
         overlayfs: setting("/proc/filesystems")
             .is_some_and(|text| text.lines().any(|line| line.ends_with("\toverlay"))),
-        cgroup_v2: setting("/sys/fs/cgroup/cgroup.controllers").is_some(),
-        cgroup_delegated: cgroup_delegated(),
     }
 }
 
@@ -229,16 +223,6 @@ impl NamespaceSettings {
     fn let_make(self, is_root: bool) -> bool {
         self.is_any_allowed && (is_root || !self.switched_off && !self.apparmor_restricts)
     }
-}
-
-fn cgroup_delegated() -> bool {
-    let own = setting("/proc/self/cgroup");
-    let own =
-        own.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("0::")));
-    own.is_some_and(|own| {
-        let path = format!("/sys/fs/cgroup{own}/cgroup.subtree_control");
-        rustix::fs::access(path, Access::WRITE_OK).is_ok()
-    })
 }
 
 #[expect(clippy::disallowed_methods, reason = "settings of the kernel, not files of anybody's")]
