@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tenon_sandbox::{
     Command, CommandLimits, Exit, GUARDED_FOLDERS_MAX, Journal, JournalOptions, Limits, Profile,
-    Sandbox, Settings, Wanted, Workspace,
+    Sandbox, Settings, Tier, Wanted, Workspace,
 };
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -23,16 +23,20 @@ struct Case {
     /// Before each run, not measured.
     before: &'static str,
     script: &'static str,
+    wanted: Wanted,
 }
 
 const CASES: &[Case] = &[
-    Case { name: "true", runs: 200, setup: "", before: "", script: "true" },
+    just_true("true", Tier::A),
+    just_true("true in tier B", Tier::B),
+    just_true("true in tier C", Tier::C),
     Case {
         name: "grep over 5,000 files",
         runs: 10,
         setup: "mkdir -p many; for i in $(seq 5000); do echo $i > many/$i; done",
         before: "",
         script: "grep -rc 7 many > /dev/null",
+        wanted: Wanted::Best,
     },
     Case {
         name: "cargo build of a new crate",
@@ -40,6 +44,7 @@ const CASES: &[Case] = &[
         setup: "cargo init -q --name hello crate",
         before: "rm -rf crate/target",
         script: "cd crate && cargo build -q --offline",
+        wanted: Wanted::Best,
     },
     Case {
         name: "git checkout of 2,000 files",
@@ -50,6 +55,7 @@ const CASES: &[Case] = &[
                 git -c user.name=a -c user.email=a commit -qam b; git branch -q new",
         before: "cd repo; git checkout -q new; sync",
         script: "cd repo; git checkout -q old",
+        wanted: Wanted::Best,
     },
     Case {
         name: "20,000 new files from Python",
@@ -58,6 +64,7 @@ const CASES: &[Case] = &[
         // Not removed: ext4 is slow to make files for 5 s after it removed many.
         before: "mkdir -p made old; mv made old/$RANDOM$RANDOM; mkdir made",
         script: "/usr/bin/python3 -c \"\nfor i in range(20000):\n    open('made/%d'%i,'w').write('x')\"",
+        wanted: Wanted::Best,
     },
     Case {
         name: "1 MB appended to 1 GB",
@@ -66,6 +73,7 @@ const CASES: &[Case] = &[
         setup: "head -c 1073741824 /dev/zero > huge; sync huge",
         before: "truncate -s 1073741824 huge",
         script: "head -c 1000000 /dev/zero >> huge",
+        wanted: Wanted::Best,
     },
     Case {
         name: "4 KB written in 1 GB",
@@ -73,6 +81,7 @@ const CASES: &[Case] = &[
         setup: "head -c 1073741824 /dev/zero > huge; sync huge",
         before: "",
         script: "dd if=/dev/zero of=huge bs=4096 count=1 conv=notrunc status=none",
+        wanted: Wanted::Best,
     },
     Case {
         name: "rm -rf of 5,000 files",
@@ -80,6 +89,7 @@ const CASES: &[Case] = &[
         setup: "mkdir -p many; for i in $(seq 5000); do echo $i > many/$i; done",
         before: "cp -a many gone",
         script: "rm -rf gone",
+        wanted: Wanted::Best,
     },
     Case {
         name: "untar of 5,000 files",
@@ -87,8 +97,14 @@ const CASES: &[Case] = &[
         setup: "mkdir -p many; for i in $(seq 5000); do echo $i > many/$i; done; tar cf many.tar many",
         before: "mkdir -p out old; mv out old/$RANDOM$RANDOM; mkdir out",
         script: "tar xf many.tar -C out",
+        wanted: Wanted::Best,
     },
 ];
+
+const fn just_true(name: &'static str, tier: Tier) -> Case {
+    let (setup, before, script) = ("", "", "true");
+    Case { name, runs: 200, setup, before, script, wanted: Wanted::Exactly(tier) }
+}
 
 struct Bench {
     runtime: Runtime,
@@ -110,14 +126,18 @@ fn main() {
     for case in CASES {
         if wanted.as_ref().is_none_or(|wanted| case.name.contains(wanted.as_str())) {
             let top = tempfile::Builder::new().prefix("journal").tempdir_in(&above).unwrap();
-            Bench::new(top.path()).measure(case);
+            let bench = Bench::new(top.path(), case.wanted);
+            match bench.runtime.block_on(bench.sandbox.tier()) {
+                Ok(_) => bench.measure(case),
+                Err(error) => println!("{}: skipped: {error}", case.name),
+            }
             folders.push(top);
         }
     }
 }
 
 impl Bench {
-    fn new(top: &Path) -> Self {
+    fn new(top: &Path, wanted: Wanted) -> Self {
         for name in ["work", "state", "home"] {
             std::fs::create_dir(top.join(name)).unwrap();
         }
@@ -137,7 +157,7 @@ impl Bench {
             own: Vec::new(),
             state: None,
             shown: Vec::new(),
-            wanted: Wanted::Best,
+            wanted,
             limits: Limits::default(),
             guarded_folders_max: GUARDED_FOLDERS_MAX,
         };
