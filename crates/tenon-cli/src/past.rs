@@ -418,8 +418,7 @@ fn ends(calls: &[Call]) -> impl Iterator<Item = usize> {
 /// Says which calls still run, of which nothing is undone, and how many calls there are to undo if it is fewer than
 /// were asked for.
 pub(crate) fn notes_on(calls: &[Call], wanted: usize, past: &Past) -> Vec<Sentence> {
-    let running = past.calls().ok().and_then(|all| conflicts::still_running(&all));
-    fewer(calls, wanted).into_iter().chain(running).collect()
+    fewer(calls, wanted).into_iter().chain(past.still_running()).collect()
 }
 
 fn fewer(calls: &[Call], wanted: usize) -> Option<Sentence> {

@@ -227,6 +227,7 @@ texts! {
     ConflictMovedByRunning: "moved by {who}, which still runs", "被仍在运行的{who}移走";
     WhoStep: "step {step}", "第 {step} 步";
     WhoSession: "session {id}", "会话 {id} ";
+    WhichCall: "call {id}", "调用 {id} ";
     StillRuns: "Still running, and not undone: {calls}", "仍在运行，未撤销：{calls}";
     ConflictNotKept: "changed or gone since, and what was in it is not kept", "此后有改动或被删除，且未保留其原内容";
     ConflictNotKeptBy: "changed, moved or deleted by {who} since, and what was in it is not kept", "此后被{who}改动、移走或删除，且未保留其原内容";
@@ -413,13 +414,15 @@ texts! {
     NothingToUndo: "there is nothing to undo in {folder}", "{folder} 中没有可以撤销的改动";
     NothingToUndoYet: "there is nothing to undo yet in {folder}", "{folder} 中尚无可以撤销的改动";
     HintOnceOver: "still running: {calls}; what it changes can be undone once it is over", "仍在运行：{calls}；其改动在它结束后可以撤销";
-    AsBefore: "the files are as they were before {to} already", "文件已是 {to} 之前的状态";
+    AsBefore: "the files are as they were before {to} already", "文件已是{to}之前的状态";
+    NotYetBefore: "nothing can be put back as it was before {to} yet", "尚无可恢复到{to}之前状态的内容";
+    RunningChanged: "what still runs changed {files}", "仍在运行的命令改动了 {files}";
     NothingChanged: "no call changed anything in {folder}", "{folder} 中没有调用改动过任何内容";
     HintSessions: "`tenon sessions` lists the sessions", "`tenon sessions` 列出会话";
     HintNothingToUndo: "`tenon changes` lists what calls changed; `tenon sessions` lists the sessions", "`tenon changes` 列出各个调用的改动；`tenon sessions` 列出会话";
-    UndoneWithGone: "the files cannot be put back as they were before {to}: call {n} was undone together with earlier calls that are to be redone, and what it changed is not kept any more", "无法将文件恢复到 {to} 之前的状态：调用 {n} 曾与需要重做的更早调用一起撤销，而它的改动已不再保留";
+    UndoneWithGone: "the files cannot be put back as they were before {to}: call {n} was undone together with earlier calls that are to be redone, and what it changed is not kept any more", "无法将文件恢复到{to}之前的状态：调用 {n} 曾与需要重做的更早调用一起撤销，而它的改动已不再保留";
     HintUndoOther: "another session has changes left: tenon undo --session {id}", "另一个会话还有可撤销的改动：tenon undo --session {id}";
-    NotBackTo: "the files cannot be put back as they were before {to}", "无法将文件恢复到 {to} 之前的状态";
+    NotBackTo: "the files cannot be put back as they were before {to}", "无法将文件恢复到{to}之前的状态";
     HintBackTo: "`tenon restore {id} --to {step}` goes back as far as can be", "`tenon restore {id} --to {step}` 可恢复到最早还能恢复的状态";
     NothingToRedo: "there is nothing to redo", "没有可以重做的撤销";
     HintNothingToRedo: "an undo that went to make room (undo_bytes_max) cannot be taken back", "为腾出空间而清除的撤销（undo_bytes_max）无法重做";

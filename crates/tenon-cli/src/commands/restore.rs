@@ -32,7 +32,11 @@ impl Restore {
     pub(super) async fn execute(self, config: &Config) -> Result<ExitStatus, CliError> {
         let past = Past::open(config, Some(&self.session))?;
         let restoring = past.back_to(&self.to)?;
-        print(&restoring.plan(&past.session, config.look().language))?;
+        let language = config.look().language;
+        print(&restoring.plan(&past.session, language))?;
+        if let Some(note) = past.still_running() {
+            print(&format!("{}\n", note.say(language)))?;
+        }
         take_back(&past, &restoring.ids, &self.consent, config.look(), restoring.done()).await
     }
 }

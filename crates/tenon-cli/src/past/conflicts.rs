@@ -8,7 +8,7 @@ use tenon_sandbox::{
 };
 
 use super::{Call, Past, shown};
-use crate::texts::{Language, Text};
+use crate::texts::{Language, Sentence, Text};
 
 /// Something that is not as a call left it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,12 @@ enum Who {
 }
 
 impl Past {
+    /// Says which calls still run, of which an undo takes nothing back.
+    pub(crate) fn still_running(&self) -> Option<Sentence> {
+        let calls = running(&self.calls().ok()?)?;
+        Some(Text::StillRuns.with(&[("calls", &calls)]))
+    }
+
     /// Adds which calls made the conflicts that an undo of `undone` met.
     pub(super) fn named_by(&self, found: Vec<Found>, undone: &[CheckpointId]) -> Vec<Conflict> {
         let by = self.journal.changed_by(&found, undone);
@@ -121,11 +127,6 @@ pub(crate) fn listed(conflicts: &[Conflict], language: Language) -> String {
         format!("  {path} ({})\n", conflict.said(language))
     };
     conflicts.iter().map(line).collect()
-}
-
-/// Says which calls still run, of which an undo takes nothing back.
-pub(super) fn still_running(calls: &[Call]) -> Option<crate::texts::Sentence> {
-    running(calls).map(|calls| Text::StillRuns.with(&[("calls", &calls)]))
 }
 
 /// Names the calls that still run.

@@ -1,12 +1,19 @@
 //! Going to an earlier moment of a session: what came since is undone, what was undone since is redone.
 
-use tenon_sandbox::{CheckpointId, CheckpointInfo, CheckpointKind, JournalError, WayBack};
+use std::{collections::BTreeSet, path::PathBuf};
 
-use super::{Call, Past, conflicts::running, failed, gone, named, steps::Steps};
+use tenon_sandbox::{
+    CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, JournalError, WayBack,
+};
+
+use super::{Call, Past, conflicts::running, failed, gone, named, shown, steps::Steps};
 use crate::{
     error::CliError,
-    texts::{Language, Text},
+    texts::{Language, Sentence, Text},
 };
+
+/// Files that are named of those which what still runs changed: more do not fit a line.
+const NAMED_MAX: usize = 3;
 
 /// What is taken back so that the files are as they were.
 #[derive(Debug)]
@@ -27,12 +34,33 @@ impl Past {
         match self.way_back_to(to)? {
             Some(way) => Ok(way),
             None => {
-                let error = CliError::failed(Text::AsBefore.with(&[("to", &to)]));
-                let running = running(&self.calls()?);
-                let hint = running.map(|calls| Text::HintOnceOver.with(&[("calls", &calls)]));
+                let calls = self.calls()?;
+                let error = CliError::failed(self.nothing_back_to(to, &calls));
+                let hint =
+                    running(&calls).map(|calls| Text::HintOnceOver.with(&[("calls", &calls)]));
                 Err(hint.into_iter().fold(error, CliError::with_hint))
             }
         }
+    }
+
+    /// Says why nothing is put back: nothing changed, or nothing but what still runs changed something.
+    fn nothing_back_to(&self, to: &str, calls: &[Call]) -> Sentence {
+        let running = calls.iter().filter(|call| call.state == CheckpointState::Running);
+        if running.clone().next().is_none() {
+            return Text::AsBefore.with(&[]).holding("to", before(to));
+        }
+        let not_yet = Text::NotYetBefore.with(&[]).holding("to", before(to));
+        // What cannot be read now, or is found by comparing, is known once it is over.
+        let changes = running.filter_map(|call| self.journal.changes_so_far(call.id).ok());
+        let files: BTreeSet<PathBuf> =
+            changes.flat_map(|changes| changes.files).map(|file| file.path).collect();
+        if files.is_empty() {
+            return not_yet;
+        }
+        let named = files.iter().take(NAMED_MAX).map(|path| shown(&path.to_string_lossy()));
+        let more = (files.len() > NAMED_MAX).then(|| "…".to_owned());
+        let named: Vec<String> = named.chain(more).collect();
+        not_yet.with_more(Text::RunningChanged.with(&[("files", &named.join(", "))]))
     }
 
     /// Returns what leads back to before the step or call `to`; nothing if the files are as then.
@@ -66,7 +94,7 @@ impl Past {
         };
         let way = WayBack::find(&infos, &self.session, is_since).map_err(|error| match error {
             JournalError::Unknown { id } => {
-                CliError::failed(Text::UndoneWithGone.with(&[("to", &to), ("n", &id)]))
+                CliError::failed(Text::UndoneWithGone.with(&[("n", &id)]).holding("to", before(to)))
                     .with_hint(Text::HintNothingToRedo)
             }
             error => failed(error),
@@ -96,11 +124,19 @@ impl Past {
         let mut gone = gone::not_in(infos, steps.told_since(to));
         gone.retain(|call| !call.is_undone(infos));
         let Some(why) = gone::said_of(&gone) else { return Ok(()) };
-        let refused = Text::NotBackTo.with(&[("to", &to)]).with_more(why);
+        let refused = Text::NotBackTo.with(&[]).holding("to", before(to)).with_more(why);
         let hint = steps
             .first_after(&gone)
             .map(|step| Text::HintBackTo.with(&[("id", &self.session), ("step", &step)]));
         Err(hint.into_iter().fold(CliError::failed(refused), CliError::with_hint))
+    }
+}
+
+/// Returns what a step or a call is called where something is said of the time before it.
+fn before(to: &str) -> Sentence {
+    match to.parse::<u32>() {
+        Ok(step) => Text::WhoStep.with(&[("step", &step)]),
+        Err(_) => Text::WhichCall.with(&[("id", &shown(to))]),
     }
 }
 

@@ -50,7 +50,8 @@ impl Past {
             Wish::Before(step) => {
                 let restoring = self.back_to(&step.to_string())?;
                 let done = restoring.done();
-                return Ok(Plan { ids: restoring.ids, done, notes: Vec::new() });
+                let notes = self.still_running().into_iter().collect();
+                return Ok(Plan { ids: restoring.ids, done, notes });
             }
             Wish::Redo => {
                 let ids = vec![self.last_undo()?];

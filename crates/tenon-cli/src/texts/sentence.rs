@@ -12,7 +12,7 @@ pub(crate) enum Sentence {
     /// What a library says, whose English is looked up.
     OfLibrary(String),
     /// A text with its values.
-    OfTable(Text, Vec<(&'static str, String)>),
+    OfTable(Text, Vec<(&'static str, Sentence)>),
     /// Something, a colon, and more about it.
     About(Box<(Sentence, Sentence)>),
 }
@@ -28,12 +28,24 @@ impl Sentence {
         Self::About(Box::new((self, more.into())))
     }
 
+    /// Returns it with one more value, which is a text itself.
+    pub(crate) fn holding(mut self, name: &'static str, value: impl Into<Self>) -> Self {
+        if let Self::OfTable(_, values) = &mut self {
+            values.push((name, value.into()));
+        }
+        self
+    }
+
     /// Returns it in a language.
     pub(crate) fn say(&self, language: Language) -> String {
         match self {
             Self::Words(words) => words.clone(),
             Self::OfLibrary(said) => translated(said, language).into_owned(),
-            Self::OfTable(text, values) => text.say_with(language, values),
+            Self::OfTable(text, values) => {
+                let said = |(name, value): &(&'static str, Self)| (*name, value.say(language));
+                let values: Vec<(&str, String)> = values.iter().map(said).collect();
+                text.say_with(language, &values)
+            }
             Self::About(both) => {
                 let (said, more) = (both.0.say(language), both.1.say(language));
                 Text::WithMore.say(language, &[("said", &said), ("more", &more)])
@@ -63,7 +75,7 @@ impl From<Text> for Sentence {
 impl Text {
     /// Returns the text as a sentence that keeps these values.
     pub(crate) fn with(self, values: &[(&'static str, &dyn Display)]) -> Sentence {
-        let values = values.iter().map(|(name, value)| (*name, value.to_string()));
+        let values = values.iter().map(|(name, value)| (*name, Sentence::Words(value.to_string())));
         Sentence::OfTable(self, values.collect())
     }
 }

@@ -65,6 +65,12 @@ fn while_a_job_runs_calls_that_are_over_are_undone_and_what_it_changes_is_named(
     assert_eq!((read(&place, "n").as_deref(), read(&place, "m")), (Some("1\n"), None));
     place.run(&["redo"]).ends_with(0);
     assert_eq!((read(&place, "n"), read(&place, "m").as_deref()), (None, Some("1\n")));
+    let restored = place.run(&["restore", "last", "--to", "2"]).ends_with(0);
+    assert!(
+        restored.out.contains("Still running, and not undone: bash echo 1 > n"),
+        "{restored:?}"
+    );
+    place.run(&["redo"]).ends_with(0);
     place.write("work/go", "");
     wait_until("the job's change", || place.path("work/changed").exists());
     let refused = place.run(&["undo"]).ends_with(1);
@@ -188,7 +194,7 @@ fn where_only_a_job_changed_something_undo_says_that_it_still_runs() {
     let place = Place::new();
     let job = "echo 1 > n; : > made; until [ -e end ]; do sleep 0.02; done";
     let script = place.script(json!([
-        {"calls": [{"name": "bash", "arguments": {"command": job, "background": true}}]},
+        {"calls": [{"id": "c1", "name": "bash", "arguments": {"command": job, "background": true}}]},
         {"calls": [{"name": "jobs", "arguments": {"action": "wait", "job": 1}}]},
         {"text": "Over."},
     ]));
@@ -200,7 +206,11 @@ fn where_only_a_job_changed_something_undo_says_that_it_still_runs() {
         let refused = place.run(arguments).ends_with(1).says(&[hint, over]);
         assert!(refused.error.contains("there is nothing to undo yet in "), "{refused:?}");
     }
-    place.run(&["restore", "last", "--to", "1"]).ends_with(1).says(&[hint, over]);
+    let said =
+        "nothing can be put back as it was before step 1 yet: what still runs changed made, n";
+    place.run(&["restore", "last", "--to", "1"]).ends_with(1).says(&[said, hint, over]);
+    let call = &["restore", "last", "--to", "c1"];
+    place.run(call).ends_with(1).says(&["as it was before call c1 yet", hint, over]);
     let mut chinese = place.tenon(&["undo"]);
     let said = Run::of(chinese.env("LANG", "zh_CN.UTF-8").output().unwrap());
     said.ends_with(1).says(&["中尚无可以撤销的改动", "在它结束后可以撤销"]);
@@ -218,7 +228,7 @@ fn no_hint_points_to_the_command_that_was_typed_and_no_title_stands_alone() {
     let id = session_of(&place, &["echo 1 > f", "echo 2 > g"]);
     place.run(&["restore", "last", "--to", "2"]).ends_with(0);
     let again = place.run(&["restore", "last", "--to", "2"]).ends_with(1);
-    assert!(again.error.contains("the files are as they were before 2 already"), "{again:?}");
+    assert!(again.error.contains("the files are as they were before step 2 already"), "{again:?}");
     place.write("work/g", "mine\n");
     let refused = place.run(&["redo"]).ends_with(1);
     let title = format!("In session {id}:\n  bash echo 2 > g: 1 new\n");

@@ -24,7 +24,7 @@ fn restore_redoes_what_was_undone_since_the_step() {
     restore("5");
     assert_eq!(there(), [true; 3]);
     let done = place.run(&["restore", &id, "--to", "5"]).ends_with(1);
-    assert!(done.error.contains("the files are as they were before 5 already"), "{done:?}");
+    assert!(done.error.contains("the files are as they were before step 5 already"), "{done:?}");
     // Undone and redone at once is one undo.
     restore("1");
     place.run(&["redo"]).ends_with(0);

@@ -475,6 +475,20 @@ impl Journal {
         }
     }
 
+    /// Returns the same of a call that may still run: what it has changed by now.
+    ///
+    /// # Errors
+    /// As [`Self::changes`], but for [`JournalError::Running`].
+    pub fn changes_so_far(&self, id: CheckpointId) -> Result<Changes, JournalError> {
+        match self.changes(id) {
+            Err(JournalError::Running { .. }) => {
+                let journal = self.reaching(&[id]);
+                Ok(compare::compare_image(&journal.store, &journal.image(id)?, id).changes)
+            }
+            known => known,
+        }
+    }
+
     /// Returns a file's content before a call, for showing what it did. `None`: there was no such
     /// file, or it was not saved.
     ///
