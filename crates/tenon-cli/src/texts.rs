@@ -215,7 +215,7 @@ texts! {
     UndoPromptKeep: "[k = keep these, put the rest back; n = nothing] ", "[k = 保留这些，撤销其余；n = 不做改动] ";
     UndoOff: "Nothing is recorded in this session (undo = false, or there is no place for it).", "本会话未作记录（undo = false，或没有存放之处）。";
     ConflictChanged: "changed since", "此后有改动";
-    ConflictDeleted: "deleted since", "此后被删除";
+    ConflictDeleted: "gone since", "此后已不在";
     ConflictCreated: "made since", "此后新建";
     ConflictChangedBy: "changed by {who} since", "此后被{who}改动";
     ConflictDeletedBy: "deleted by {who} since", "此后被{who}删除";
@@ -223,8 +223,8 @@ texts! {
     ConflictChangedByRunning: "changed by {who}, which still runs", "被仍在运行的{who}改动";
     ConflictDeletedByRunning: "deleted by {who}, which still runs", "被仍在运行的{who}删除";
     ConflictCreatedByRunning: "made by {who}, which still runs", "由仍在运行的{who}新建";
-    ConflictMovedBy: "moved by {who} since", "此后被{who}移走";
-    ConflictMovedByRunning: "moved by {who}, which still runs", "被仍在运行的{who}移走";
+    ConflictMovedBy: "moved to {to} by {who} since", "此后被{who}移至 {to}";
+    ConflictMovedByRunning: "moved to {to} by {who}, which still runs", "被仍在运行的{who}移至 {to}";
     WhoStep: "step {step}", "第 {step} 步";
     WhoSession: "session {id}", "会话 {id} ";
     WhichCall: "call {id}", "调用 {id} ";

@@ -25,8 +25,8 @@ pub(crate) struct By {
     who: Who,
     /// It still runs.
     runs: bool,
-    /// It gave it another name, or a folder above it.
-    moved: bool,
+    /// Where it moved it, or a folder above it.
+    moved_to: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,9 +58,9 @@ impl Past {
                 false => Who::Session(info.session.clone()),
             };
             let runs = info.state == CheckpointState::Running;
-            let changes = self.journal.changes(id).ok();
-            let moved = changes.is_some_and(|changes| has_moved(&changes, path));
-            Some(By { who, runs, moved })
+            let changes = self.journal.changes_so_far(id).ok();
+            let moved_to = changes.and_then(|changes| moved_to(&changes, path));
+            Some(By { who, runs, moved_to })
         };
         let named = found.into_iter().zip(by).map(|(Found { path, reason }, by)| {
             let by = by.and_then(|id| named(id, &path));
@@ -70,12 +70,17 @@ impl Past {
     }
 }
 
-/// Whether a call gave something another name, or a folder above it.
-fn has_moved(changes: &Changes, path: &Path) -> bool {
-    changes.files.iter().any(|change| match &change.kind {
-        ChangeKind::Renamed { from, .. } => path.starts_with(from),
-        _ => false,
-    })
+/// Returns which name a call gave something, or has by a folder above it.
+fn moved_to(changes: &Changes, path: &Path) -> Option<PathBuf> {
+    let renamed = changes.files.iter().filter_map(|change| match &change.kind {
+        ChangeKind::Renamed { from, .. } => Some((from, path.strip_prefix(from).ok()?, change)),
+        _ => None,
+    });
+    // What was moved in a folder that was moved is in the list by itself.
+    let (_, rest, change) = renamed.max_by_key(|(from, ..)| from.as_os_str().len())?;
+    // Joined with nothing it would end with a slash.
+    let is_itself = rest.as_os_str().is_empty();
+    Some(if is_itself { change.path.clone() } else { change.path.join(rest) })
 }
 
 impl From<Found> for Conflict {
@@ -87,7 +92,8 @@ impl From<Found> for Conflict {
 impl Conflict {
     fn said(&self, language: Language) -> String {
         let by = self.by.as_ref();
-        let is_moved = by.is_some_and(|by| by.moved);
+        let to = by.and_then(|by| by.moved_to.as_ref());
+        let is_moved = to.is_some();
         let text = match (self.reason, by.map(|by| by.runs)) {
             (ConflictReason::Deleted, Some(false)) if is_moved => Text::ConflictMovedBy,
             (ConflictReason::Deleted, Some(true)) if is_moved => Text::ConflictMovedByRunning,
@@ -111,7 +117,8 @@ impl Conflict {
             Some(Who::Step(step)) => Text::WhoStep.say(language, &[("step", step)]),
             Some(Who::Session(id)) => Text::WhoSession.say(language, &[("id", &shown(id))]),
         };
-        text.say(language, &[("who", &who)])
+        let to = to.map(|to| shown(&to.to_string_lossy())).unwrap_or_default();
+        text.say(language, &[("who", &who), ("to", &to)])
     }
 }
 

@@ -221,6 +221,32 @@ fn where_only_a_job_changed_something_undo_says_that_it_still_runs() {
 }
 
 #[test]
+fn of_what_another_call_moved_a_conflict_says_where_it_is_also_while_that_runs() {
+    let place = Place::new();
+    place.write("work/b", "1\n");
+    place.write("work/d/x", "1\n");
+    let first = session_of(&place, &["for f in b d/x gone; do echo 2 >> $f; done"]);
+    let moves = "mv b b2; mv d d2; rm gone; : > made; until [ -e end ]; do sleep 0.02; done";
+    let script = place.script(json!([bash(moves), {"text": "Over."}]));
+    let session = start(&place, &["--model", &script, "go"]);
+    wait_until("what is moved", || place.path("work/made").exists());
+    let undo = || place.run(&["undo", "--session", &first]).ends_with(1);
+    let second = place.run(&["changes"]).out;
+    let second = second.split([' ', '\n']).nth(1).unwrap();
+    let runs = format!("by session {second}, which still runs");
+    undo().says(&[&format!(
+        "  b (moved to b2 {runs})\n  d/x (moved to d2/x {runs})\n  gone (deleted {runs})\n"
+    )]);
+    place.write("work/end", "");
+    Run::of(session.wait_with_output().unwrap()).ends_with(0);
+    let over = format!("by session {second} since");
+    undo().says(&[&format!("  b (moved to b2 {over})\n  d/x (moved to d2/x {over})\n")]);
+    let mut chinese = place.tenon(&["undo", "--session", &first]);
+    let said = Run::of(chinese.env("LANG", "zh_CN.UTF-8").output().unwrap()).ends_with(1);
+    said.says(&[&format!("  d/x (此后被会话 {second} 移至 d2/x)\n")]);
+}
+
+#[test]
 fn no_hint_points_to_the_command_that_was_typed_and_no_title_stands_alone() {
     let place = Place::new();
     let nothing = place.run(&["changes"]).ends_with(1).says(&["no call changed anything in "]);

@@ -181,7 +181,7 @@ fn everything_that_a_yes_puts_back_is_listed_before_it() {
     session_of(&place, &["echo t > t; mv t a/f", "chmod 750 a"]);
     std::fs::remove_dir_all(place.path("work/a")).unwrap();
     let refused = place.run(&["undo", "2"]).ends_with(1);
-    refused.says(&["  a (deleted since)\n  a/f (deleted since)\n"]);
+    refused.says(&["  a (gone since)\n  a/f (gone since)\n"]);
     let folder = Place::new();
     session_of(&folder, &["echo d > d"]);
     std::fs::remove_file(folder.path("work/d")).unwrap();
@@ -292,7 +292,7 @@ fn who_moved_what_was_changed_is_named_also_where_nobody_has_what_was_in_it() {
     let second = session_of(&place, &["mv a b; mv d e; echo 2 >> e/f"]);
     let refused = place.run(&["undo", "--session", &first]).ends_with(1);
     let said = [
-        format!("  a (moved by session {second} since)\n"),
+        format!("  a (moved to b by session {second} since)\n"),
         format!(
             "  d/f (changed, moved or deleted by session {second} since, and what was in it is not kept)\n"
         ),
