@@ -384,12 +384,13 @@ fn choose(mut sessions: Vec<SessionSummary>, language: Language) -> Result<Strin
 fn check_folder(session: &Session, root: &Path) -> Result<(), CliError> {
     match folder_of(session).filter(|folder| *folder != real(root)) {
         Some(folder) => {
-            let folder = folder.display();
-            Err(CliError::usage(
-                Text::SessionElsewhere.with(&[("id", &session.id), ("folder", &folder)]),
-            )
-            .with_hint(format!("tenon --cwd {folder} --resume {}", session.id))
-            .with_hint(Text::HintMoveSession))
+            let (is_there, folder) = (folder.is_dir(), folder.display());
+            let hint = match is_there {
+                true => format!("tenon --cwd {folder} --resume {}", session.id).into(),
+                false => Sentence::from(Text::HintFolderGone),
+            };
+            let said = Text::SessionElsewhere.with(&[("id", &session.id), ("folder", &folder)]);
+            Err(CliError::usage(said).with_hint(hint).with_hint(Text::HintMoveSession))
         }
         None => Ok(()),
     }

@@ -174,6 +174,10 @@ fn a_session_whose_folder_was_renamed_goes_on_in_a_new_one_and_is_removed_whole(
     let old = ids(&place).remove(0);
     let run = run_in(&place, "renamed", &["undo", "--session", &old]).ends_with(2);
     run.says(&[&format!("works in {work}"), "not there any more"]);
+    let resumed = turn(&place, "renamed", &[], &["-r", "last"]).ends_with(2);
+    let resumed =
+        resumed.says(&[&format!("works in {work}"), "not there any more", "goes on here"]);
+    assert!(!resumed.error.contains("tenon --cwd"), "{resumed:?}");
     turn(&place, "renamed", &[bash("echo y >> a")], &["-r", "last", "--cwd", "."]).ends_with(0);
     assert_eq!(ids(&place).len(), 2);
     let changes = run_in(&place, "renamed", &["changes"]).ends_with(0).out;
