@@ -124,10 +124,20 @@ impl CliError {
 
     /// Returns it as it is printed.
     pub(crate) fn text(&self, language: Language) -> String {
+        self.text_with(&self.hints, language)
+    }
+
+    /// Returns it as a session prints it: its hints name what can be typed there.
+    pub(crate) fn text_in_session(&self, language: Language) -> String {
+        let hints: Vec<Sentence> = self.hints.iter().map(Sentence::in_session).collect();
+        self.text_with(&hints, language)
+    }
+
+    fn text_with(&self, hints: &[Sentence], language: Language) -> String {
         let [label, hint_label] =
             [Text::ErrorLabel, Text::Hint].map(|label| label.template(language));
         let mut text = format!("{label} {}\n", self.told(language));
-        for hint in &self.hints {
+        for hint in hints {
             text.push_str(&format!("{hint_label} {}\n", hint.say(language)));
         }
         // Paths and servers' words are in it.

@@ -85,7 +85,9 @@ impl Changes {
         let (language, all) = (config.look().language, self.all || !Sink::Output.is_terminal());
         let session = Text::Session.say(language, &[("id", &past.session)]);
         print(&format!("{session} · {}\n", past::shown(&past.root.to_string_lossy())))?;
-        print(&past.notes(language)?)?;
+        for note in past.notes()? {
+            print(&format!("{}\n", note.say(language)))?;
+        }
         for call in &calls {
             print(&past::line(call, language))?;
             print(&past::files_of_call(&call.changes, all, language))?;

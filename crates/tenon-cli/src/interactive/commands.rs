@@ -84,7 +84,7 @@ impl Session<'_> {
     }
 
     pub(super) fn say_error(&self, error: &CliError) {
-        print_error(&error.text(self.look.language));
+        print_error(&error.text_in_session(self.look.language));
     }
 
     fn say_context(&self) {

@@ -83,7 +83,7 @@ impl Past {
 
     /// Returns what each call changed with its changed lines.
     pub(crate) fn all_diffs(&self, style: &Style) -> Result<String, CliError> {
-        let mut said = self.notes(style.language)?;
+        let mut said = self.notes_here(style.language)?;
         for call in self.calls()? {
             said.push_str(&super::line(&call, style.language));
             said.push_str(&super::files(&call.changes, style.language));

@@ -9,7 +9,7 @@ use tenon_sandbox::{CheckpointInfo, CheckpointKind, CheckpointState};
 use super::{Past, failed};
 use crate::{
     error::CliError,
-    texts::{Language, Sentence, Text},
+    texts::{Sentence, Text},
 };
 
 /// A call that the log has, and the journal not any more.
@@ -30,15 +30,14 @@ impl Past {
         Ok(not_in(&infos, self.steps().into_told()))
     }
 
-    /// Returns the lines above a list of calls: which steps are not kept any more and whether an undo of them
+    /// Returns what stands above a list of calls, a line each: which steps are not kept any more and whether an undo of them
     /// can be taken back, and which folders cannot be opened; empty if there is nothing to say.
-    pub(crate) fn notes(&self, language: Language) -> Result<String, CliError> {
+    pub(crate) fn notes(&self) -> Result<Vec<Sentence>, CliError> {
         let infos = self.journal.checkpoints().map_err(failed)?;
         let gone = not_in(&infos, self.steps().into_told());
         let is_undone = gone.iter().any(|call| call.is_undone(&infos));
         let undone = is_undone.then(|| Text::GoneUndone.into());
-        let lines = said_of(&gone).into_iter().chain(undone).chain(self.unopened()?);
-        Ok(lines.map(|said: Sentence| format!("{}\n", said.say(language))).collect())
+        Ok(said_of(&gone).into_iter().chain(undone).chain(self.unopened()?).collect())
     }
 
     /// Says of each folder that something was changed in and that cannot be opened why that is so.

@@ -68,9 +68,15 @@ impl Past {
         Ok(self.way_back_to(&from.to_string())?.is_some_and(|way| !way.is_idle))
     }
 
+    /// Returns what stands above a list of calls in a session.
+    pub(super) fn notes_here(&self, language: Language) -> Result<String, CliError> {
+        let notes = self.notes()?;
+        Ok(notes.iter().map(|note| format!("{}\n", note.in_session().say(language))).collect())
+    }
+
     /// Returns what each call changed, for people.
     pub(crate) fn list(&self, language: Language) -> Result<String, CliError> {
-        let (calls, mut said) = (self.calls()?, self.notes(language)?);
+        let (calls, mut said) = (self.calls()?, self.notes_here(language)?);
         if calls.is_empty() && said.is_empty() {
             return Ok(format!("{}\n", Text::NoChanges.template(language)));
         }

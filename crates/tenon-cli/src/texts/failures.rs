@@ -139,6 +139,13 @@ texts! {
     NoSuchStep: "there is no step or call `{from}`", "没有步骤或调用 `{from}`";
     HintSteps: "the session has {n} {n:step|steps}; {after} is how it left the files", "本会话共有 {n} 步；{after} 表示会话结束时的文件";
     HintChanges: "`tenon changes {id}` lists them", "`tenon changes {id}` 列出它们";
+    HintResumeHere: "`/resume` lists the sessions", "`/resume` 列出会话";
+    HintNothingToUndoHere: "`/changes` lists what calls changed; `/resume` lists the sessions", "`/changes` 列出各个调用的改动；`/resume` 列出会话";
+    HintUndoOtherHere: "another session has changes left: /resume {id}, then /undo", "另一个会话还有可撤销的改动：先 /resume {id}，再 /undo";
+    HintBackToHere: "`/restore {step}` goes back as far as can be", "`/restore {step}` 可恢复到最早还能恢复的状态";
+    HintNotRestoredHere: "everything is as it was before; `/changes` lists the calls", "一切保持原样；`/changes` 列出各个调用";
+    HintNotRestoredKeepHere: "`tenon undo --keep-mine` in another terminal leaves what was changed since as it is and puts the rest back", "在另一个终端中 `tenon undo --keep-mine` 会保留此后的改动并恢复其余内容";
+    GoneUndoneHere: "an undo of it stands: `/redo` takes it back", "对其的撤销仍然有效：`/redo` 可以重做";
     HintKeepMine: "--keep-mine leaves these as they are and puts the rest back", "--keep-mine 保留这些，撤销其余";
     HintOverwrite: "--overwrite PATH puts that back too; redo brings your version back", "--overwrite 路径 也撤销它；redo 可恢复你的版本";
     NoFolderRecorded: "the log does not say where the session worked", "日志没有说明会话的工作文件夹";

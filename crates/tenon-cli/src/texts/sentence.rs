@@ -4,6 +4,17 @@ use std::fmt::Display;
 
 use super::{Language, Text, translated};
 
+/// What is said of commands for a shell, and in a session what can be typed there instead.
+const IN_SESSION: [(Text, Text); 7] = [
+    (Text::HintSessionIds, Text::HintResumeHere),
+    (Text::HintNothingToUndo, Text::HintNothingToUndoHere),
+    (Text::HintUndoOther, Text::HintUndoOtherHere),
+    (Text::HintBackTo, Text::HintBackToHere),
+    (Text::HintNotRestored, Text::HintNotRestoredHere),
+    (Text::HintNotRestoredKeep, Text::HintNotRestoredKeepHere),
+    (Text::GoneUndone, Text::GoneUndoneHere),
+];
+
 /// A sentence that is said later, in whichever language is then asked for.
 #[derive(Debug, Clone)]
 pub(crate) enum Sentence {
@@ -34,6 +45,17 @@ impl Sentence {
             values.push((name, value.into()));
         }
         self
+    }
+
+    /// Returns it as a session says it: with the commands that can be typed there.
+    pub(crate) fn in_session(&self) -> Self {
+        match self {
+            Self::OfTable(text, values) => {
+                let here = IN_SESSION.iter().find(|(shell, _)| shell == text);
+                Self::OfTable(here.map_or(*text, |(_, here)| *here), values.clone())
+            }
+            other => other.clone(),
+        }
     }
 
     /// Returns it in a language.

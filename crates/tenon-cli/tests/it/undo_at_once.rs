@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::{
     program::{Place, Run, files_beneath},
     skipped::skipped,
+    terminal::{Home, Terminal},
     undo::{bash, session_of},
 };
 
@@ -259,4 +260,28 @@ fn no_hint_points_to_the_command_that_was_typed_and_no_title_stands_alone() {
     let refused = place.run(&["redo"]).ends_with(1);
     let title = format!("In session {id}:\n  bash echo 2 > g: 1 new\n");
     assert_eq!(refused.out, title, "{refused:?}");
+}
+
+#[test]
+fn hints_in_a_session_name_what_can_be_typed_there() {
+    for flags in [&["--plain"][..], &[]] {
+        let home = Home::new(json!([]));
+        let mut terminal = Terminal::start(&home, flags, 120, &[]);
+        let wait = |terminal: &mut Terminal| match flags {
+            [] => terminal.wait_for("Enter sends", 1),
+            _ => terminal.wait_for_prompt(),
+        };
+        let cases = [
+            ("/undo", "`/changes` lists what calls changed; `/resume` lists the sessions"),
+            ("/resume nope", "`/resume` lists the sessions"),
+        ];
+        for (typed, hint) in cases {
+            wait(&mut terminal);
+            terminal.press(&format!("{typed}\r"));
+            terminal.wait_for(&format!("hint: {hint}"), 1);
+        }
+        wait(&mut terminal);
+        terminal.press("\x04");
+        assert_eq!(terminal.exit_code(), 0, "{}", terminal.screen());
+    }
 }

@@ -195,6 +195,7 @@ fn a_rewind_to_before_what_is_not_kept_any_more_says_so_and_goes_back_in_the_con
         sleep(PAUSE);
         terminal.press(if flags.is_empty() { "\r" } else { "1\r" });
         terminal.wait_for("cannot be put back as they were before step 1", 1);
+        terminal.wait_for("`/restore 7` goes back as far as can be", 1);
         terminal.wait_for("What goes back", 1);
         assert!(!terminal.screen().contains("files and conversation"), "{}", terminal.screen());
         sleep(PAUSE);

@@ -71,7 +71,7 @@ impl<'a> Session<'a> {
 
     /// Says why something could not be done.
     pub(super) fn say_error(&mut self, error: &CliError) {
-        self.app.say(error.text(self.app.language).trim_end());
+        self.app.say(error.text_in_session(self.app.language).trim_end());
     }
 }
 
