@@ -1,12 +1,15 @@
 //! Builds of whole projects, and very many new files, each undone, redone and undone again.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use tempfile::TempDir;
 use tenon_sandbox::{Exit, LeftOut, LeftOutReason};
 
 use super::commands::check_as;
 use super::tree::difference;
-use super::{Scene, Walls, as_ordinary_user};
+use super::{Scene, Walls, as_ordinary_user, as_ordinary_user_with};
 use crate::skipped::skipped;
 use crate::walls::printed;
 
@@ -67,6 +70,29 @@ fn with_toolchain(scene: Scene, walls: Walls) -> Scene {
         Some(toolchain) => scene.seeing(walls, toolchain),
         None => scene,
     }
+}
+
+/// Returns a folder with the toolchain for everybody: it may lie in a home that is closed. Its files get further
+/// names there, which takes neither time nor room; nothing where they cannot have them.
+fn readable_toolchain() -> Option<TempDir> {
+    let cargo = PathBuf::from(std::env::var_os("CARGO")?);
+    let toolchain = cargo.parent()?.parent()?;
+    let link = |place: &Path| {
+        let folder = tempfile::Builder::new().prefix("toolchain").tempdir_in(place).ok()?;
+        let bin = folder.path().join("bin");
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), open).ok()?;
+        std::fs::create_dir(&bin).ok()?;
+        let copy = |names: &[&str], to: &Path| {
+            let files = names.iter().map(|name| toolchain.join(name));
+            let done = Command::new("cp").arg("-al").args(files).arg(to).output();
+            done.ok()?.status.success().then_some(())
+        };
+        copy(&["bin/cargo", "bin/rustc"], &bin)?;
+        copy(&["lib"], folder.path())?;
+        Some(folder)
+    };
+    [Path::new("/var/tmp"), &std::env::temp_dir()].into_iter().find_map(link)
 }
 
 fn check_cargo(walls: Walls) {
@@ -148,32 +174,23 @@ fn of_a_cargo_build_in_tier_a_what_lies_in_target_is_left_out_and_the_rest_is_un
     assert_eq!(difference(&after, &without_target()), "");
 }
 
-fn check_new_files(count: usize) {
-    let scene = scene(Walls::None, "mkdir there; echo a > there/a");
-    let files = format!(
-        "python3 -c \"
-import os
-os.mkdir('many')
-for n in range({count}):
-    with open('%s/%d' % ('there' if n % 2 else 'many', n), 'w') as file: file.write(str(n))\""
-    );
-    check(&scene, &files);
-}
-
 #[test]
 fn twenty_thousand_new_files_are_undone() {
-    check_new_files(20_000);
-}
-
-/// As many as an ordinary user makes here, too.
-#[test]
-fn four_thousand_new_files_are_undone() {
-    check_new_files(4_000);
+    let scene = scene(Walls::None, "mkdir there; echo a > there/a");
+    let files = "python3 -c \"
+import os
+os.mkdir('many')
+for n in range(20000):
+    with open('%s/%d' % ('there' if n % 2 else 'many', n), 'w') as file: file.write(str(n))\"";
+    check(&scene, files);
 }
 
 #[test]
 fn a_cargo_build_is_undone_for_an_ordinary_user() {
-    as_ordinary_user("builds::a_cargo_build_is_undone");
+    let toolchain = readable_toolchain();
+    let cargo = toolchain.as_ref().map(|folder| folder.path().join("bin/cargo"));
+    let variables = cargo.iter().filter_map(|cargo| Some(("CARGO", cargo.to_str()?)));
+    as_ordinary_user_with("builds::a_cargo_build_is_undone", &variables.collect::<Vec<_>>());
 }
 
 #[test]
@@ -182,6 +199,6 @@ fn an_npm_install_and_build_are_undone_for_an_ordinary_user() {
 }
 
 #[test]
-fn four_thousand_new_files_are_undone_for_an_ordinary_user() {
-    as_ordinary_user("builds::four_thousand_new_files_are_undone");
+fn twenty_thousand_new_files_are_undone_for_an_ordinary_user() {
+    as_ordinary_user("builds::twenty_thousand_new_files_are_undone");
 }

@@ -252,5 +252,10 @@ impl Scene {
 
 /// Runs `test` of this module as an ordinary user in a process of its own.
 pub(crate) fn as_ordinary_user(test: &str) {
-    crate::walls::as_ordinary_user_in("journal", test);
+    as_ordinary_user_with(test, &[]);
+}
+
+/// The same with these variables.
+pub(crate) fn as_ordinary_user_with(test: &str, variables: &[(&str, &str)]) {
+    crate::walls::as_ordinary_user_in("journal", test, variables);
 }

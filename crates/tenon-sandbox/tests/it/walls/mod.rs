@@ -197,16 +197,16 @@ pub(crate) fn check_rows<'a>(place: &Place, rows: impl IntoIterator<Item = &'a R
 
 /// Runs `test` of this module as an ordinary user in a process of its own.
 pub(crate) fn as_ordinary_user(test: &str) {
-    as_ordinary_user_in("walls", test);
+    as_ordinary_user_in("walls", test, &[]);
 }
 
-/// The same for a test of another module.
-pub(crate) fn as_ordinary_user_in(module: &str, test: &str) {
+/// The same for a test of another module, with these variables.
+pub(crate) fn as_ordinary_user_in(module: &str, test: &str, variables: &[(&str, &str)]) {
     if !rustix_is_root() {
         skipped("the tests run as an ordinary user already");
         return;
     }
-    match ordinary_user(&["--exact", &format!("{module}::{test}"), "--nocapture"], &[]) {
+    match ordinary_user(&["--exact", &format!("{module}::{test}"), "--nocapture"], variables) {
         Ok(said) => assert!(said.contains("1 passed"), "{said}"),
         Err(reason) => skipped(format_args!("{reason}")),
     }
