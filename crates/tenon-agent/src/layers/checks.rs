@@ -108,6 +108,9 @@ pub(super) fn says(command: &str, configured: &[String], root: &Path) -> Says {
         return Says::Nothing;
     }
     let Some(first) = first_of_last_list(command, &parsed) else { return Says::Nothing };
+    if hollow::fails_always(&parsed, first) {
+        return Says::Nothing;
+    }
     let configured: Vec<Parsed> = configured.iter().map(|line| shell::parse(line)).collect();
     let is_configured =
         |command: &SimpleCommand| configured.iter().any(|line| is_the_one_of(command, line, root));
@@ -299,6 +302,14 @@ mod tests {
             "cargo fmt; cargo clippy && cargo test && echo ok",
             "make check <<'make check'\nx\nmake check",
             "cd x &&\nmake check",
+            "false; make check",
+            "false\nmake check",
+            "true && make check",
+            "make check && exit 0",
+            "make check && exit",
+            "xargs false < list && make check",
+            "./false && make check",
+            "echo false && make check",
         ];
         for command in yes {
             assert!(is_check(command), "{command}");
@@ -337,6 +348,14 @@ mod tests {
             "echo ${x[PATH=10]} && cargo test",
             "BASH_CMDS[cargo]=x && cargo test",
             "x=$(cargo test)",
+            "false && make check",
+            "cd sub && /bin/false && make check",
+            "true; false && make check",
+            "make check && false",
+            "bash -c 'false && make check'",
+            "timeout 5 false && make check",
+            "make check && exit 1",
+            "(make check && exit 3)",
             "make check; echo done",
             "make check\necho done",
             "true ||\nmake check",

@@ -200,22 +200,44 @@ pub(super) fn is_without_compounds(command: &str) -> bool {
 pub(super) fn runs(parsed: &Parsed, at: usize) -> bool {
     let Some(check) = parsed.commands.get(at) else { return false };
     let before = parsed.commands.iter().take(at);
-    let mut launchers = Vec::new();
-    let mut above = check.launched_by;
-    while let Some(index) = above {
-        launchers.push(index);
-        above = parsed.commands.get(index).and_then(|launcher| launcher.launched_by);
-    }
-    let is_launched = launchers
-        .iter()
-        .filter_map(|index| parsed.commands.get(*index))
-        .all(|launcher| launches(launcher) && assigns(launcher));
-    is_launched
+    let launchers = launchers(parsed, check);
+    let is_launched = |index: &usize| {
+        parsed.commands.get(*index).is_some_and(|launcher| launches(launcher) && assigns(launcher))
+    };
+    launchers.iter().all(is_launched)
         && before
             .enumerate()
             .all(|(index, command)| launchers.contains(&index) || leaves_shell(command))
         && assigns(check)
         && does_work(check)
+}
+
+/// Says whether a command from `first` on fails whatever is checked: where all must succeed the line then says
+/// nothing of a check, which need not have run.
+pub(super) fn fails_always(parsed: &Parsed, first: usize) -> bool {
+    let is_seen = |index: &usize| parsed.commands.get(*index).is_some_and(launches);
+    let mut commands = parsed.commands.iter().skip(first);
+    commands.any(|command| {
+        let is_failure = match command.words.first().map(Word::shown).as_deref() {
+            Some("false" | "/bin/false" | "/usr/bin/false") => true,
+            Some("exit") => command.arguments().first().is_some_and(is_code_of_failure),
+            _ => false,
+        };
+        is_failure && launchers(parsed, command).iter().all(is_seen)
+    })
+}
+
+/// Whether it is a number whose last eight bits, which are an exit code, are not 0.
+fn is_code_of_failure(word: &Word) -> bool {
+    let code = word.literal().and_then(|code| code.parse::<u32>().ok());
+    code.is_some_and(|code| code % 256 != 0)
+}
+
+/// Returns what started a command, what started that, and so on.
+fn launchers(parsed: &Parsed, command: &SimpleCommand) -> Vec<usize> {
+    let above = |index: &usize| parsed.commands.get(*index)?.launched_by;
+    // No more steps than commands: none starts itself.
+    std::iter::successors(command.launched_by, above).take(parsed.commands.len()).collect()
 }
 
 /// Says whether a launcher ends as what it starts does.
