@@ -11,6 +11,7 @@ use tenon_sandbox::{
 use super::{
     ToolContext, kernel, listed, outside, ran_in,
     refused_calls::DENIED,
+    refused_toolchains,
     said::{Said, first_words, is_quoted},
     sight,
 };
@@ -70,8 +71,6 @@ pub(super) const READING_HELD: &str = "files: this command counts as one that on
                             in private temporary folders";
 pub(super) const PROTECTED_HELD: &str = "files: protected names in the workspace (.git/hooks, .envrc and the like) are \
                               closed to commands; write_file and edit_file write them with the user's yes";
-pub(super) const TOOLCHAINS_HELD: &str = "files: the user's toolchains are read-only to commands here; a place of its own in \
-                               the workspace (CARGO_HOME and the like) can be written";
 
 /// Of the repository that a linked worktree or a submodule belongs to, which commands write but for these.
 const REPOSITORY_HELD: &str = "files: protected names of a repository (.git/hooks, .git/config and the like) are closed to \
@@ -80,15 +79,10 @@ const REPOSITORY_HELD: &str = "files: protected names of a repository (.git/hook
 /// What stands before the path that is known, in the sentences above, and around it.
 const PRIVATE: &str = "private temporary folders";
 const REPOSITORY: &str = "also where --add-dir adds it";
-const TOOLCHAINS: &str = "are read-only to commands here";
 const KERNEL: &str = "commands change nothing in /proc and /sys";
 const REFUSED: &str = " (refused: ";
 /// The same where the command failed and nobody knows whether by that.
 const REFUSED_IN_PASSING: &str = " (refused, perhaps in passing: ";
-
-const UNLISTED: &str = "files: commands in tier C do not list a toolchain's folder in HOME in which a key of the user's lies \
-                        or would lie; what else is in it can be read by its name, and --add-dir FOLDER would open \
-                        it whole, keys too";
 
 /// Where there are the usual devices alone, and no folder can be added.
 const DEVICES: &str = "/dev";
@@ -183,8 +177,8 @@ fn of_write(said: &Said<'_>, write: &OutsideWrite, refused: &str) -> String {
         (kernel::SETTINGS_HELD, KERNEL)
     } else if is_in_repository(said, path) {
         (REPOSITORY_HELD, REPOSITORY)
-    } else if said.context.sandbox.is_in_toolchain(path) {
-        (TOOLCHAINS_HELD, TOOLCHAINS)
+    } else if let Some(told) = refused_toolchains::of_change(said, path) {
+        told
     } else {
         let sentence = match (said.in_c, is_closed_anyway(said, path, *wish)) {
             (true, true) => FILES_CLOSED_IN_C,
@@ -270,6 +264,11 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
     {
         return vec![closed];
     }
+    if let (How::Busy, Place::Toolchain(path)) = (how, &place)
+        && let Some(stays) = refused_toolchains::of_move(said, path)
+    {
+        return vec![stays.to_owned()];
+    }
     let sentences: &[&str] = match (how, place) {
         (How::Busy, place) => match place == Place::Protected || names_protected(said, line) {
             true => &[PROTECTED_HELD],
@@ -296,8 +295,13 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
             return of_elsewhere(said, &path, line).into_iter().collect();
         }
         (How::Denied, Place::Unknown) => &[FILES_HELD_IN_C],
-        (How::Denied, Place::Toolchain(path)) if is_unlisted(said, &path, line) => &[UNLISTED],
-        (_, Place::Toolchain(_)) => &[TOOLCHAINS_HELD],
+        (How::Denied, Place::Toolchain(path)) if is_unlisted(said, &path, line) => {
+            &[refused_toolchains::UNLISTED]
+        }
+        (_, Place::Toolchain(path)) => {
+            let told = refused_toolchains::of_change(said, &path);
+            return told.map(|(sentence, _)| sentence.to_owned()).into_iter().collect();
+        }
     };
     sentences.iter().map(|sentence| (*sentence).to_owned()).collect()
 }
@@ -359,7 +363,8 @@ fn wish(line: &str, path: &Path) -> Wish {
 /// thrown away. Of one that is not watched nobody knows whether it tried.
 pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
     let ToolContext { workspace, sandbox, .. } = said.context;
-    let is_held = |path: &str| {
+    let of_toolchain = |path: &String| refused_toolchains::of_name(said, path);
+    let is_held = |path: &String| {
         let is_elsewhere = matches!(workspace.locate(path), Err(FileError::Escapes { .. }));
         let path = Path::new(path);
         let is_private = || {
@@ -368,11 +373,12 @@ pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
         let is_of_kernel = ["/dev", "/proc", "/sys"].iter().any(|top| path.starts_with(top));
         is_elsewhere && !is_of_kernel && !sandbox.is_in_toolchain(path) && !is_private()
     };
+    let is_held = |path: &String| of_toolchain(path).is_some() || is_held(path);
     let written = said.commands.iter().flat_map(|command| {
         let paths = shell::writes(command).into_iter();
         paths.flat_map(move |write| ran_in::led_to(command, &write.path, said.context))
     });
-    let held: Vec<String> = written.take(LINES_MAX).filter(|path| is_held(path)).collect();
+    let held: Vec<String> = written.take(LINES_MAX).filter(is_held).collect();
     if !said.throws_away() || held.is_empty() {
         return None;
     }
@@ -383,12 +389,13 @@ pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
         return writes.iter().find(is_named).map(|write| of_write(said, write, REFUSED));
     }
     let is_closed = held.iter().all(|it| is_closed_anyway(said, Path::new(it), Wish::Write));
-    let sentence = match (said.in_c, is_closed) {
+    let elsewhere = match (said.in_c, is_closed) {
         (true, true) => FILES_CLOSED_IN_C,
         (true, false) => FILES_HELD_IN_C,
         (false, true) => FILES_CLOSED,
         (false, false) => FILES_HELD,
     };
+    let sentence = held.iter().find_map(of_toolchain).unwrap_or(elsewhere);
     Some(sentence.replacen("files: ", "files: if it was tried: ", 1))
 }
 
@@ -424,8 +431,9 @@ pub(super) fn place(said: &Said<'_>, line: &str) -> Place {
                 {
                     return Place::Protected;
                 }
-                Ok(location) if found == Place::Unknown && is_file(word, &location, line) => {
-                    found = Place::Work;
+                Ok(it) if found == Place::Unknown && is_file(word, &it, line) => {
+                    let is_held = refused_toolchains::is_held_within(said, &it.absolute);
+                    found = if is_held { Place::Toolchain(it.absolute) } else { Place::Work };
                 }
                 Err(FileError::PermissionDenied { .. }) if found == Place::Unknown => {
                     found = Place::Work;

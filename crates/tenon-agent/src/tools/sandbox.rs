@@ -317,6 +317,12 @@ impl Sandbox {
         self.walls.as_ref().is_some_and(|walls| walls.is_in_toolchain(path))
     }
 
+    /// Returns whether a path lies in a toolchain of the user's home that a folder of the session is around, so that it
+    /// is read-only to commands; never without walls.
+    pub(crate) fn is_toolchain_in_root(&self, path: &Path) -> bool {
+        self.walls.as_ref().is_some_and(|walls| walls.is_toolchain_in_root(path))
+    }
+
     /// Returns whether commands may not list a folder of a toolchain in the user's home since something in it is
     /// closed to them.
     pub(crate) fn is_unlisted(&self, path: &Path) -> bool {

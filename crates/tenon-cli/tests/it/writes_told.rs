@@ -259,3 +259,65 @@ fn what_no_folder_opens_is_told_with_what_does() {
     ];
     check_closed("c", &rows);
 }
+
+/// Runs each command in a folder that is around toolchains, with `flags`, and checks what it is told.
+fn check_around(folder: &str, flags: &[&str], rows: &[(&str, Option<&str>)]) {
+    for tier in ["a", "b"] {
+        let place = Place::new();
+        for name in [".cargo/registry/index", ".cache/uv/wheel", ".local/bin/tool", "go/pkg/mod/x"]
+        {
+            place.write(&format!("home/{name}"), "");
+        }
+        let flags: Vec<String> = flags
+            .iter()
+            .map(|flag| flag.replace("~", &place.path("home").display().to_string()))
+            .collect();
+        let flags: Vec<&str> =
+            ["--sandbox", tier].into_iter().chain(flags.iter().map(String::as_str)).collect();
+        let (work, state) = (place.path(folder), place.path("state"));
+        let commands = rows.iter().map(|(command, _)| *command);
+        let told = place.results_of(commands, &flags, |tenon| {
+            tenon.current_dir(work).env("XDG_STATE_HOME", state)
+        });
+        let Some(told) = told else {
+            skipped(format!("this machine gives no tier {tier}"));
+            continue;
+        };
+        for ((command, expected), told) in rows.iter().zip(told) {
+            let home = place.path("home").display().to_string();
+            let expected = expected.map(|words| words.replace("~", &home));
+            check_only_wall(&format!("{tier} {command}"), &told, expected.as_deref());
+            assert!(!told.contains("outside of the workspace"), "{tier} {command}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_toolchain_that_the_workspace_is_around_is_told_as_such_with_what_opens_it() {
+    let opens = "--add-dir FOLDER with the toolchain's own folder would open it";
+    let refused = "files: the user's toolchains are read-only to commands also in the workspace (refused: \
+                   ~/.cargo/registry/new)";
+    let rows = [
+        ("echo x > ~/.cargo/registry/new", Some(refused)),
+        ("cd ~/.cargo/registry && touch new", Some(refused)),
+        ("perl -e 'mkdir \"$ENV{HOME}/.cargo/registry/new\" or die \"no: $!\\n\"'", Some(refused)),
+        ("touch .cargo/registry/new 2>/dev/null; true", Some(refused)),
+        ("touch ~/.cargo/registry/new 2>/dev/null || echo none", Some(refused)),
+        ("rm ~/.cache/uv/wheel", Some("(refused: ~/.cache/uv/wheel)")),
+        ("mv go/pkg/mod/x go/pkg/mod/y", Some("(refused: ~/go/pkg/mod/x)")),
+        ("echo x > ~/.local/bin/tool", Some(opens)),
+        ("mv ~/.cache/uv ~/.cache/uv2", Some("a toolchain's folder in the workspace is not moved")),
+        ("mkdir -p .cargo/registry; cat .cargo/registry/index", None),
+        ("touch .cache/other go/new", None),
+    ];
+    check_around("home", &[], &rows);
+    check_around("home/go", &[], &[("echo x > pkg/mod/x", Some("(refused: ~/go/pkg/mod/x)"))]);
+    let rows = [("echo x > ~/.cache/uv/wheel", Some(opens)), ("touch ~/.cache/other", None)];
+    check_around("work", &["--add-dir", "~/.cache"], &rows);
+    // What the sentence says.
+    let rows = [
+        ("echo x > ~/.cargo/registry/new", None),
+        ("CARGO_HOME=~/own; mkdir $CARGO_HOME && echo > $CARGO_HOME/new", None),
+    ];
+    check_around("home", &["--add-dir", "~/.cargo"], &rows);
+}

@@ -155,6 +155,8 @@ pub(crate) struct Launch {
     /// Rules that hold it, where the confinement says that there are some.
     pub(crate) rules: Option<Arc<Rules>>,
     pub(crate) limits: Option<Limits>,
+    /// Folders of the workspace in which it may write nothing, as its file tree has them.
+    pub(crate) held: Vec<PathBuf>,
     /// What it may take of the machine's file systems.
     pub(crate) room: Option<RoomLimit>,
     pub(crate) via: Via,
@@ -276,8 +278,8 @@ impl Command {
     ) -> Result<Output, CommandError> {
         let confinement = without_walls(&self.profile).ok_or(CommandError::NotConfined)?;
         let (via, tier) = (Via::Fresh, Tier::C);
-        let (rules, limits, room) = (None, None, None);
-        let launch = Launch { confinement, rules, limits, room, via, tier, checkpoint };
+        let (rules, limits, held, room) = (None, None, Vec::new(), None);
+        let launch = Launch { confinement, rules, limits, held, room, via, tier, checkpoint };
         self.launch(launch, printed, cancel, on_output).await
     }
 
@@ -445,7 +447,8 @@ mod tests {
             let command = command.clone();
             let (confinement, via) = (Confinement::None, Via::Fresh);
             let (rules, limits, room, tier, checkpoint) = (None, None, None, Tier::D, None);
-            let launch = Launch { confinement, rules, limits, room, via, tier, checkpoint };
+            let held = Vec::new();
+            let launch = Launch { confinement, rules, limits, held, room, via, tier, checkpoint };
             async move {
                 let (cancel, printed) = (CancellationToken::new(), command.limits.printed());
                 command.launch_with(shells, launch, &printed, &cancel, &mut |_, _| {}).await

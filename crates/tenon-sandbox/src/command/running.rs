@@ -99,6 +99,8 @@ pub(super) struct Running {
     within_walls: bool,
     /// Without namespaces, what may be written: nothing else holds permissions and the like.
     rights_beneath: Option<Vec<PathBuf>>,
+    /// Folders of the workspace in which nothing may be written.
+    held: Vec<PathBuf>,
     watch_ended: Option<oneshot::Receiver<Refused>>,
     buffer: Vec<u8>,
 }
@@ -119,7 +121,6 @@ impl Running {
             _ => None,
         };
         let within_walls = matches!(launch.confinement, Confinement::Walls(_));
-        let limits = launch.limits;
         let request = Request {
             shells,
             script: OsString::from(command.script.as_str()),
@@ -160,7 +161,7 @@ impl Running {
             ended: None,
             report: None,
             limit: None,
-            limits,
+            limits: launch.limits,
             room,
             started: false,
             session: None,
@@ -171,6 +172,7 @@ impl Running {
             is_unwatched: false,
             within_walls,
             rights_beneath,
+            held: launch.held,
             watch_ended: None,
         })
     }
@@ -380,9 +382,9 @@ impl Running {
             return self.not_watched();
         };
         let (ended, watch_ended) = oneshot::channel();
-        let (beneath, room) = (self.rights_beneath.take(), self.room.room());
+        let held = (self.rights_beneath.take(), std::mem::take(&mut self.held));
         let listener = Listener::new(listener, self.within_walls);
-        match watch(listener, checkpoint, beneath, room, ended) {
+        match watch(listener, checkpoint, held, self.room.room(), ended) {
             Ok(()) => self.watch_ended = Some(watch_ended),
             // The listener is closed: every call that changes something fails.
             Err(_) => self.not_watched(),

@@ -48,13 +48,13 @@ const ALONE_AFTER: u32 = 16;
 const EARLIER_MAX: usize = 8;
 
 /// Watches a command until everything that came from it has ended; then tells `ended` what it was
-/// refused, in words for people. With `rights_beneath`, permissions, owners, times and attributes
+/// refused, in words for people. In folders of the workspace that are `held` the walls let nothing be written. With `rights_beneath`, permissions, owners, times and attributes
 /// change in the workspace and beneath these folders only: a courtesy and no wall, because what a
 /// path means may change after the question. It reserves no more of `room` than it may take.
 pub(crate) fn watch(
     listener: Listener,
     checkpoint: Checkpoint,
-    rights_beneath: Option<Vec<PathBuf>>,
+    (rights_beneath, held): (Option<Vec<PathBuf>>, Vec<PathBuf>),
     room: Option<Arc<Room>>,
     ended: tokio::sync::oneshot::Sender<Refused>,
 ) -> std::io::Result<()> {
@@ -69,6 +69,7 @@ pub(crate) fn watch(
         takes_turns: true,
         here: Here::default(),
         rights_beneath,
+        held,
         room,
     };
     std::thread::Builder::new().name("tenon-journal".to_owned()).spawn(move || {
@@ -101,6 +102,8 @@ struct Watch {
     takes_turns: bool,
     here: Here,
     rights_beneath: Option<Vec<PathBuf>>,
+    /// Folders of the workspace that its walls keep from changing.
+    held: Vec<PathBuf>,
     room: Option<Arc<Room>>,
 }
 

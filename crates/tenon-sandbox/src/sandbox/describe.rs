@@ -154,6 +154,30 @@ impl Sandbox {
             && hidden_at(&self.shared.settings, &[&path]).is_none()
     }
 
+    /// Returns whether a path lies in a toolchain of the user's home that a folder of the session is around, and is no
+    /// secret there, by its name. In tiers A and B commands do not write it; in tier C they do, and it counts as none.
+    ///
+    /// ```
+    /// # use std::path::Path;
+    /// # use tenon_sandbox::Sandbox;
+    /// fn is_read_only(sandbox: &Sandbox) -> bool {
+    ///     sandbox.is_toolchain_in_root(Path::new("/home/ada/.cargo/registry"))
+    /// }
+    /// ```
+    #[must_use]
+    pub fn is_toolchain_in_root(&self, path: &Path) -> bool {
+        let settings = &self.shared.settings;
+        let Some(home) = &settings.home else { return false };
+        let (home, named) = (canonical_or_lexical(home), self.of_machine(path));
+        let roots = settings.roots.iter().filter(|root| named.starts_with(root));
+        // What lies in the inner one of two can be written.
+        let Some(root) = roots.max_by_key(|root| root.as_os_str().len()) else { return false };
+        let mut folders = TOOLCHAINS.iter().map(|name| home.join(name));
+        folders.any(|it| named.starts_with(&it) && it.starts_with(root) && it != *root)
+            && self.known_tier() != Some(Tier::C)
+            && self.is_in_toolchain(path)
+    }
+
     /// Returns whether commands in tier C do not list a folder of the user's home since a secret lies in it, or
     /// would lie there; what is beside that they read. The home that they have counts as the user's.
     ///

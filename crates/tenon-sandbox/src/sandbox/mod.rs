@@ -445,7 +445,8 @@ impl Shared {
         let limits = self.settings.limits;
         let room = Some(RoomLimit { folders, bytes_max: limits.disk_bytes_max });
         let (rules, limits) = (None, Some(limits));
-        Launch { confinement, rules, limits, room, via, tier, checkpoint: None }
+        let held = Vec::new();
+        Launch { confinement, rules, limits, held, room, via, tier, checkpoint: None }
     }
 
     /// Returns a call in namespaces, and the names that are read-only for it.
@@ -484,6 +485,7 @@ impl Shared {
         folders.retain(|path| !plan.scratch().contains(path));
         folders.extend(_scratch.iter().map(|scratch| scratch.path().to_path_buf()));
         let launch = self.launch(walls, Via::Warm(helper), tier, folders);
+        let launch = Launch { held: plan.held(), ..launch };
         let frozen = plan.frozen(&self.settings, &secrets, profile);
         Ok((Prepared { launch, port, private, _scratch }, frozen))
     }

@@ -63,6 +63,15 @@ impl Plan {
         self.roots.iter().all(|(path, identity)| identity_of(path) == *identity)
     }
 
+    /// Returns the folders beneath the session's own that are read-only to commands: toolchains.
+    pub(super) fn held(&self) -> Vec<PathBuf> {
+        let is_in_root = |path: &Path| self.own_roots.iter().any(|root| path.starts_with(root));
+        let is_only_read = |part: &Part| matches!(part, Part::Kept { writable: false, .. });
+        let steps = self.layout.steps.iter();
+        let held = steps.filter(|step| is_only_read(&step.part) && is_in_root(&step.path));
+        held.map(|step| step.path.clone()).collect()
+    }
+
     /// Returns the names that are read-only for a call that may write the roots.
     pub(super) fn frozen(
         &self,

@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags, StatVfsMountFlags, fstatvfs};
 use super::super::node::look;
 use super::Watch;
 use super::forbidden::Does;
-use super::places::{Elsewhere, Spot, is_deleted};
+use super::places::{Elsewhere, Known, Spot, is_deleted};
 use crate::linux::probe::Wish;
 use crate::linux::task::path_of;
 
@@ -21,7 +21,8 @@ const OUTSIDE_MAX: usize = 50;
 /// Without namespaces their files are the kernel's own, which paths do not tell of.
 const OF_KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
 
-/// What a command tried to change where its walls let it write nothing.
+/// What a command tried to change where its walls let it write nothing: outside of the workspace, or in a folder of
+/// it that is read-only to commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideWrite {
     /// Absolute, as the command's file tree has it, without links but for the last name.
@@ -45,10 +46,23 @@ impl Watch {
         })
     }
 
-    /// Notes what a call does outside, if the walls refuse it and the call would not fail anyhow.
+    /// The same of a folder that is in it.
+    pub(super) fn is_held_within(&self, folder: &OwnedFd) -> bool {
+        !self.held.is_empty()
+            && is_read_only(folder)
+            && path_of(folder).is_ok_and(|path| self.held.iter().any(|held| path.starts_with(held)))
+    }
+
+    /// Notes what a call does where the walls let nothing be written, if they refuse it and the call would not fail
+    /// anyhow.
     pub(super) fn note_outside(&mut self, spot: &Spot, does: Does) {
-        let Spot::Outside(Some(elsewhere)) = spot else { return };
-        let Elsewhere { folder, name } = &**elsewhere;
+        let (folder, name) = match spot {
+            Spot::Outside(Some(elsewhere)) => (&elsewhere.folder, &elsewhere.name),
+            Spot::Name(inside) | Spot::Looked(inside, _) if self.is_known_held(spot) => {
+                (&inside.0.handle, &inside.1)
+            }
+            _ => return,
+        };
         if name.is_empty() {
             return;
         }
@@ -57,9 +71,11 @@ impl Watch {
             Some(node) => does.is_refused(node),
             None => does.makes(),
         };
-        if !is_refused
-            || there.is_some() && self.rights_beneath.is_none() && !is_held_itself(elsewhere)
-        {
+        let may_be_written = match spot {
+            Spot::Outside(Some(it)) => self.rights_beneath.is_none() && !is_held_itself(it),
+            _ => false,
+        };
+        if !is_refused || there.is_some() && may_be_written {
             return;
         }
         let Ok(path) = path_of(folder).map(|path| path.join(name)) else { return };
@@ -74,9 +90,17 @@ impl Watch {
 
     /// The same of giving something another name there, or a further one.
     pub(super) fn note_outside_move(&mut self, from: &Spot, to: &Spot, does: Does) {
-        if let (Spot::Outside(_), Spot::Outside(_)) = (from, to) {
+        let is_of = |spot: &Spot| matches!(spot, Spot::Outside(_)) || self.is_known_held(spot);
+        if is_of(from) && is_of(to) {
             self.note_outside(from, does);
         }
+    }
+
+    /// Whether it is a name in a folder of the workspace where the walls let nothing be written.
+    fn is_known_held(&self, spot: &Spot) -> bool {
+        let (Spot::Name(inside) | Spot::Looked(inside, _)) = spot else { return false };
+        let known = self.folders.get(&inside.0.id);
+        matches!(known, Some(Known::Inside { is_held: true, .. }))
     }
 }
 

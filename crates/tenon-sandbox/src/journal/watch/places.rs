@@ -38,11 +38,10 @@ pub(super) struct Elsewhere {
 /// A folder by what may be done in it.
 #[derive(Clone)]
 pub(super) enum Known {
-    Inside(Arc<Folder>),
+    /// In the workspace, where walls let nothing be written or do.
+    Inside { folder: Arc<Folder>, is_held: bool },
     /// In another place, where walls let nothing be written or do.
-    Outside {
-        is_held: bool,
-    },
+    Outside { is_held: bool },
 }
 
 impl From<Spot> for Plan {
@@ -78,7 +77,7 @@ impl Watch {
             Ok(Found::Nowhere) => Ok(Spot::Outside(None)),
             Ok(Found::Name(folder, name, looked)) => {
                 let folder = match self.folder(&folder)? {
-                    Known::Inside(folder) => folder,
+                    Known::Inside { folder, .. } => folder,
                     Known::Outside { is_held } => {
                         let elsewhere = || Box::new(Elsewhere { folder, name });
                         return Ok(Spot::Outside(is_held.then(elsewhere)));
@@ -144,7 +143,7 @@ impl Watch {
         let Some(node) = look(&handle, OsStr::new(""))? else { return Ok(Spot::Outside(None)) };
         if node.is_folder() {
             return Ok(match self.folder(&handle)? {
-                Known::Inside(folder) => Spot::Name(self.by_itself(folder)),
+                Known::Inside { folder, .. } => Spot::Name(self.by_itself(folder)),
                 Known::Outside { .. } => Spot::Outside(None),
             });
         }
@@ -179,7 +178,10 @@ impl Watch {
             return Ok(known.clone());
         }
         let found = match self.find_folder(theirs, id)? {
-            Some(folder) => Known::Inside(Arc::new(folder)),
+            Some(folder) => {
+                let is_held = self.is_held_within(theirs);
+                Known::Inside { folder: Arc::new(folder), is_held }
+            }
             None => Known::Outside { is_held: self.is_held(theirs) },
         };
         if self.folders.len() >= FOLDERS_MAX {
