@@ -69,7 +69,7 @@ pub enum Missing {
         /// What it said.
         said: String,
     },
-    /// Protected names in the workspace came and went while the walls were made around them.
+    /// Protected names or toolchains in the workspace came and went while the walls were made around them.
     NamesChanged,
     /// A folder that a call was granted is not there.
     Folder {
@@ -170,8 +170,8 @@ impl SandboxError {
             }
             Missing::Bubblewrap { said } => hint_for_bubblewrap(said),
             Missing::NamesChanged => {
-                "try again once no other program makes and removes protected names there (`.vscode`, \
-                 `.git/hooks`)"
+                "try again once no other program makes and removes protected names or toolchains there \
+                 (`.vscode`, `.git/hooks`, `~/.cargo`)"
             }
             Missing::Proxy => "use tier A or B, or open the whole network for the session",
             Missing::Folder { .. } => "put the folder back where it was",
@@ -295,7 +295,7 @@ fn is_of_names(said: &str) -> bool {
     let begins = |known: &[&str]| known.iter().any(|known| said.starts_with(known));
     begins(&["Can't find source path /proc/self/fd/", "Race condition binding dirfd"])
         || begins(&["Can't bind mount", "Can't get type of source", "Can't stat mount at"])
-            && said.ends_with("No such file or directory")
+            && (said.ends_with("No such file or directory") || said.ends_with("in mount table"))
 }
 
 fn missing(Refused { wall, errno }: Refused, kernel: &Kernel) -> Missing {
@@ -317,6 +317,7 @@ fn missing(Refused { wall, errno }: Refused, kernel: &Kernel) -> Missing {
         }
         Wall::Mounts if denied => Missing::Namespaces,
         Wall::Proc if denied => Missing::Proc,
+        Wall::Mounts if errno == Errno::STALE => Missing::NamesChanged,
         Wall::Protected if CHANGED.contains(&errno) => Missing::NamesChanged,
         Wall::Landlock if kernel.landlock_abi < Some(LANDLOCK_VERSION_MIN) => {
             Missing::Landlock { version: kernel.landlock_abi }
@@ -355,6 +356,10 @@ mod tests {
         check(&format!("Can't find source path /proc/self/fd/6: {gone}"), true);
         check("Race condition binding dirfd", true);
         check(&format!("Can't bind mount /oldroot/a on /newroot/a: {gone}"), true);
+        check(
+            "Can't bind mount /oldroot/a on /newroot/b: Unable to find \"/newroot/b\" in mount table",
+            true,
+        );
         check(&format!("Can't find source path /srv/a: {gone}"), false);
         check("Can't bind mount /oldroot/a on /newroot/a: Permission denied", false);
         check("setting up uid map: Permission denied", false);
@@ -362,6 +367,9 @@ mod tests {
             |errno| SandboxError::refused(Tier::B, Wall::Protected.refused(errno)).missing;
         assert_eq!(refused(Errno::STALE), Missing::NamesChanged);
         assert_ne!(refused(Errno::NOTSUP), Missing::NamesChanged);
+        let refused = |errno| SandboxError::refused(Tier::A, Wall::Mounts.refused(errno)).missing;
+        assert_eq!(refused(Errno::STALE), Missing::NamesChanged);
+        assert_ne!(refused(Errno::LOOP), Missing::NamesChanged);
     }
 
     #[test]

@@ -314,7 +314,7 @@ texts! {
     "use a kernel with CONFIG_SECCOMP_FILTER", "使用带 CONFIG_SECCOMP_FILTER 的内核";
     "start in a folder below /", "在 / 之下的某个文件夹中启动";
     "put the folder back where it was", "把该文件夹放回原处";
-    "try again once no other program makes and removes protected names there (`.vscode`, `.git/hooks`)", "等没有其他程序在那里创建和删除受保护的名称（`.vscode`、`.git/hooks`）后再试";
+    "try again once no other program makes and removes protected names or toolchains there (`.vscode`, `.git/hooks`, `~/.cargo`)", "等没有其他程序在那里创建和删除受保护的名称或工具链（`.vscode`、`.git/hooks`、`~/.cargo`）后再试";
     "let XDG_STATE_HOME name a folder outside of the workspace, without links that lie in it", "让 XDG_STATE_HOME 指向工作区之外的文件夹，且路径中没有位于工作区内的链接";
     "make room there, and see that the folder `own` in it belongs to you and that nobody else can write it; or let XDG_STATE_HOME name a folder that you can write", "请在那里腾出空间，并确认其中的文件夹 `own` 属于你，且其他用户不能写入；或让 XDG_STATE_HOME 指向一个你可以写入的文件夹";
     "use tier A or B, or open the whole network for the session", "使用 tier A 或 B，或为本会话开放整个网络";

@@ -19,7 +19,7 @@ use rustix::io::{Errno, FdFlags};
 use super::carve::carve_outs;
 use super::control::{Control, exit, open_null, replace, reset_signals};
 use super::inside::{PROC_MASKS, become_user};
-use super::layout::{Layout, Part, Step};
+use super::layout::{Layout, Part, Step, unless_exchanged};
 use super::limits::write_file;
 use super::openat::{open_plain, write_all};
 use super::request::{HELPER_NAME, Inside, Refused, Report, Wall};
@@ -198,7 +198,7 @@ fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> 
         let above = above(&layout.steps, path);
         if let Some(Step { part: Part::Kept { writable: true, .. }, .. }) = above {
             // A command may have put links here; what is not plainly there is not bound.
-            open_plain(path)?;
+            unless_exchanged(step, &layout.steps, open_plain(path))?;
         }
         if let Some(folder) = fresh {
             arguments.fresh(&folder, 0o755, layout.temporary_bytes_max);
@@ -217,7 +217,9 @@ fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> 
             Part::Kept { source, writable } => {
                 let is_written = *writable && !is_only_read(inside, path);
                 let access = if is_written { Access::Write } else { Access::Read };
-                arguments.bind_open(open_plain(source)?, path, access)?;
+                let opened = unless_exchanged(step, &layout.steps, open_plain(source))?;
+                let Some(opened) = opened else { continue };
+                arguments.bind_open(opened, path, access)?;
                 if is_written {
                     // They are bound along, writable.
                     for mounted in mounts_beneath(source) {

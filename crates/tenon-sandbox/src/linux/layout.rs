@@ -29,6 +29,9 @@ pub(super) const EMPTY_FILE: &str = "/dev/.empty-file";
 /// What a program may expect in /dev. The terminal is the one of its session, which has none.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
+/// What the kernel says of a path that leads elsewhere by now, or nowhere.
+const EXCHANGED: [Errno; 4] = [Errno::LOOP, Errno::NOENT, Errno::NOTDIR, Errno::ACCESS];
+
 /// Files in private folders; each costs the kernel about 1 KiB.
 const INODES_MAX: u32 = 400_000;
 
@@ -84,6 +87,30 @@ pub(crate) enum Part {
     Link { target: PathBuf },
 }
 
+/// Returns what a step came to; `None` where commands do without it: what they would only read, and whose name somebody
+/// exchanged meanwhile, as a command of another session can.
+///
+/// # Errors
+/// As it was; `STALE` for such a step in a folder of the session, which its commands could write without it.
+pub(super) fn unless_exchanged<T>(
+    step: &Step,
+    steps: &[Step],
+    answer: Result<T, Errno>,
+) -> Result<Option<T>, Errno> {
+    let is_in_root = || {
+        let is_root = |step: &Step| matches!(step.part, Part::Kept { writable: true, .. });
+        steps.iter().any(|above| is_root(above) && step.path.starts_with(&above.path))
+    };
+    let is_only_read = matches!(step.part, Part::Kept { writable: false, .. });
+    match answer {
+        Err(errno) if is_only_read && EXCHANGED.contains(&errno) => match is_in_root() {
+            true => Err(Errno::STALE),
+            false => Ok(None),
+        },
+        answer => answer.map(Some),
+    }
+}
+
 /// Carries the layout out.
 pub(super) fn build(layout: &Layout) -> Result<(), Refused> {
     carry_out(layout).map_err(|errno| Wall::Mounts.refused(errno))
@@ -99,12 +126,13 @@ pub(super) fn open_listed(layout: &Layout) -> Result<Vec<OwnedFd>, Refused> {
 
 fn carry_out(layout: &Layout) -> Result<(), Errno> {
     mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-    let mut trees = Vec::new();
+    let mut taken = Vec::new();
     for step in &layout.steps {
-        trees.push(match &step.part {
-            Part::Kept { source, writable } => Some(take(source, *writable)?),
-            _ => None,
-        });
+        let tree = match &step.part {
+            Part::Kept { source, writable } => take(source, *writable).map(Some),
+            _ => Ok(None),
+        };
+        taken.extend(unless_exchanged(step, &layout.steps, tree)?.map(|tree| (step, tree)));
     }
     let mut devices = Vec::new();
     for name in DEVICES {
@@ -112,10 +140,17 @@ fn carry_out(layout: &Layout) -> Result<(), Errno> {
     }
     set_all(held())?;
     let private = mount_memory(layout)?;
-    for (number, (step, tree)) in layout.steps.iter().zip(&trees).enumerate() {
-        carry_out_step(step, tree.as_ref(), &private, number)?;
+    let mut made = Vec::new();
+    for (number, (step, tree)) in taken.iter().enumerate() {
+        let answer = carry_out_step(step, tree.as_ref(), &private, number);
+        made.extend(unless_exchanged(step, &layout.steps, answer)?.map(|()| &step.path));
     }
-    for (number, path) in layout.layered.iter().enumerate() {
+    let is_missing = |path: &Path| {
+        let is_step = layout.steps.iter().any(|step| step.path == path);
+        is_step && !made.iter().any(|made| *made == path)
+    };
+    let layered = layout.layered.iter().filter(|path| !is_missing(path));
+    for (number, path) in layered.enumerate() {
         let instead = layout.instead.iter().filter(|file| file.path.starts_with(path));
         match stack(path, &private, number, instead.clone()) {
             // Without it a toolchain can fetch nothing new, and everything else works.
@@ -392,6 +427,26 @@ impl Readable for Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_only_read_is_left_out_where_its_name_was_exchanged_but_not_in_a_folder_of_the_session()
+     {
+        let step = |path: &str, writable| Step {
+            path: path.into(),
+            part: Part::Kept { source: path.into(), writable },
+        };
+        let steps = [step("/h/.cargo", false), step("/w", true), step("/w/.cargo", false)];
+        let check = |number: usize, errno, expected| {
+            let answer: Result<Option<()>, Errno> =
+                unless_exchanged(&steps[number], &steps, Err(errno));
+            assert_eq!(answer, expected, "{number} {errno}");
+        };
+        check(0, Errno::LOOP, Ok(None));
+        check(0, Errno::NOMEM, Err(Errno::NOMEM));
+        check(1, Errno::LOOP, Err(Errno::LOOP));
+        check(2, Errno::LOOP, Err(Errno::STALE));
+        check(2, Errno::NOMEM, Err(Errno::NOMEM));
+    }
 
     #[test]
     fn a_layout_survives_its_bytes() {
