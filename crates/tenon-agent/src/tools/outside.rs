@@ -7,12 +7,19 @@
 
 use std::path::Path;
 
-use tenon_sandbox::{Exit, OutsideWrite};
+use tenon_sandbox::{Exit, OutsideWrite, Wish};
 
 use super::{
     kernel,
     said::{Said, first_words},
 };
+
+/// What is told of a link, and what stands in it before the path.
+pub(super) const LINK_HELD: (&str, &str) = (
+    "files: commands make no hard link to a file outside of the workspace; a copy is possible, --sandbox off would \
+     let them",
+    "a file outside of the workspace",
+);
 
 /// What programs say of something that did not work.
 const FAILS: [&str; 7] =
@@ -33,6 +40,9 @@ const CACHES: [&str; 2] = ["__pycache__", "node_modules/.cache"];
 /// Git takes this to note what it looked at, and goes on without.
 const IN_PASSING: &str = "index.lock";
 
+/// What `make` says of each recipe that failed, whatever the recipe said.
+const OF_MAKE: [&str; 2] = ["make", "] Error "];
+
 /// What answers by failing: that says of nothing else that it went wrong.
 const ANSWERS: [&str; 15] = [
     "false", "grep", "egrep", "fgrep", "rg", "test", "[", "[[", "diff", "cmp", "expr", "pgrep",
@@ -46,26 +56,26 @@ pub(super) fn of_line<'a>(
     line: &str,
     (named, is_sure): (Option<&Path>, bool),
 ) -> Option<&'a OutsideWrite> {
-    let writes = said.output.outside.as_deref()?;
-    let by_path = || writes.iter().find(|write| named == Some(write.path.as_path()));
+    let writes = changes(said)?;
+    let by_path = || writes.iter().copied().find(|write| named == Some(write.path.as_path()));
     // A name may have blanks.
     let is_in_line = |write: &&OutsideWrite| line.contains(&*write.path.to_string_lossy());
     let by_text = || {
-        let found = writes.iter().filter(is_in_line);
+        let found = writes.iter().copied().filter(is_in_line);
         found.max_by_key(|write| write.path.as_os_str().len())
     };
     // With the folders above it, as `mkdir -p` makes them.
     let by_folder =
-        || writes.iter().find(|write| named.is_some_and(|it| it.starts_with(&write.path)));
+        || writes.iter().copied().find(|write| named.is_some_and(|it| it.starts_with(&write.path)));
     let by_name = || {
         let name = |write: &OutsideWrite| {
             write.path.file_name().map(|it| it.to_string_lossy().into_owned())
         };
-        writes.iter().find(|write| {
+        writes.iter().copied().find(|write| {
             name(write).is_some_and(|name| first_words(line).any(|word| ends_with(word, &name)))
         })
     };
-    let last = || writes.iter().rfind(|write| !is_sure && !is_cache(&write.path));
+    let last = || writes.iter().copied().rfind(|write| !is_sure && !is_cache(&write.path));
     by_path().or_else(by_text).or_else(by_folder).or_else(by_name).or_else(last)
 }
 
@@ -79,15 +89,28 @@ pub(super) fn unnamed<'a>(said: &'a Said<'_>) -> Option<&'a OutsideWrite> {
     let printed = said.own().to_lowercase();
     let complains =
         printed.lines().any(|line| has(line, &FAILS) && has(line, &WRITES) && !has(line, &MISSING));
+    let writes = changes(said)?;
+    writes.into_iter().rfind(|write| is_meant(said, write)).filter(|_| complains)
+}
+
+/// Returns what was asked for but for links, which programs make where they can and copy else.
+fn changes<'a>(said: &'a Said<'_>) -> Option<Vec<&'a OutsideWrite>> {
     let writes = said.output.outside.as_deref()?;
-    writes.iter().rfind(|write| is_meant(said, write)).filter(|_| complains)
+    Some(writes.iter().filter(|write| write.wish != Wish::Link).collect())
+}
+
+/// Whether a command said nothing but that a recipe failed.
+fn is_silent(said: &Said<'_>) -> bool {
+    let [make, failed] = OF_MAKE;
+    let lines = said.text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.into_iter().all(|line| line.starts_with(make) && line.contains(failed))
 }
 
 /// Returns the change that a command may mean which failed without a word, and whether it is sure: then the line
 /// names it. Not of one that ends with what answers by failing.
 pub(super) fn silently<'a>(said: &'a Said<'_>) -> Option<(&'a OutsideWrite, bool)> {
     let has_failed = matches!(said.output.exit, Exit::Code(code) if code != 0);
-    if !has_failed || said.output.only_reads || !said.text.trim().is_empty() {
+    if !has_failed || said.output.only_reads || !is_silent(said) {
         return None;
     }
     let writes = said.output.outside.as_deref()?;

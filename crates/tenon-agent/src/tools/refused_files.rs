@@ -173,7 +173,9 @@ fn of_write(said: &Said<'_>, write: &OutsideWrite, refused: &str) -> String {
     if let Some(closed) = of_closed(said, path, *wish) {
         return closed;
     }
-    let (sentence, behind) = if kernel::is_of_kernel(path) {
+    let (sentence, behind) = if *wish == Wish::Link {
+        outside::LINK_HELD
+    } else if kernel::is_of_kernel(path) {
         (kernel::SETTINGS_HELD, KERNEL)
     } else if is_in_repository(said, path) {
         (REPOSITORY_HELD, REPOSITORY)

@@ -104,14 +104,23 @@ fn without_namespaces_too() {
 fn a_write_outside_is_told_of_a_command_that_fails_without_a_word() {
     let refused = "(refused: /usr/xy)";
     let perhaps = "(refused, perhaps in passing: /usr/xy)";
+    let of_make = "(refused, perhaps in passing: /usr/make.txt)";
+    let link = "files: commands make no hard link to a file outside of the workspace (refused: /usr/bin/env)";
+    let link_perhaps = "(refused, perhaps in passing: /usr/bin/env); a copy is possible";
+    let place = place();
+    place.write("work/make.txt", "");
     let rows = [
         ("curl -s -o /usr/xy file:///etc/hostname", Some(refused)),
         ("perl -e 'open(F, \">\", \"/usr/xy\") or exit 1'", Some(refused)),
         ("bash -c 'f=/usr/xy; echo > $f' 2>/dev/null", Some(refused)),
         ("/usr/bin/python3 fails.py", Some(perhaps)),
         ("/usr/bin/python3 fails.py 2>&1 | cat; exit 3", Some(perhaps)),
+        ("make -s -f- <<< $'all:\\n\\t@mkdir /usr/xy 2>/dev/null'", Some(refused)),
+        ("make -s -f- <<< $'all:\\n\\t@cp make.txt /usr/ 2>/dev/null'", Some(of_make)),
+        ("perl -e 'link(\"/usr/bin/env\", \"hard\") or exit 1'", Some(link)),
+        ("f=/usr/bin; perl -e 'link(\"$ARGV[0]/env\", \"hard\") or exit 1' $f", Some(link_perhaps)),
     ];
-    check(&place(), &["a", "b", "c"], &rows);
+    check(&place, &["a", "b", "c"], &rows);
 }
 
 #[test]
@@ -124,6 +133,10 @@ fn what_was_tried_in_passing_is_not_told() {
         ("/usr/bin/python3 shrugs.py; grep -q none ro", None),
         ("/usr/bin/python3 shrugs.py; diff -q ro shrugs.py > none", None),
         ("/usr/bin/python3 fails.py || true", None),
+        ("perl -e 'link(\"/usr/bin/env\", \"hard\")'; cp /usr/bin/env hard", None),
+        ("perl -e 'link(\"/usr/bin/env\", \"ro\") or exit 1'", None),
+        ("make -s -f- <<< $'all:\\n\\t@/usr/bin/python3 fails.py || true'", None),
+        ("make -s -f- <<< $'all:\\n\\t@/usr/bin/python3 shrugs.py; echo no; exit 1'", None),
         ("/usr/bin/python3 fails.py; echo done; false", None),
         ("perl -e 'open(F, \">\", \"/usr/index\" . \".lock\"); exit 1'", None),
         ("/usr/bin/python3 shrugs.py; cat ro", None),

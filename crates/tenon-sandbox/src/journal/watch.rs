@@ -404,6 +404,7 @@ impl Watch {
 
     fn link(&mut self, task: Task, from: &Target, to: &Target) -> Result<Plan, Errno> {
         let (from, to) = (self.inside(task, from)?, self.inside(task, to)?);
+        self.note_outside_link(&from, &to);
         Ok(match (from, to) {
             // Written by its name outside it would not be seen.
             (Spot::Name((folder, name)), Spot::Outside(_)) => match look(&folder.handle, &name)? {

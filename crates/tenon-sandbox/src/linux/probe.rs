@@ -173,6 +173,8 @@ pub enum Wish {
     Remove,
     /// To give what is there other permissions or another owner.
     Own,
+    /// To give what is there a further name elsewhere.
+    Link,
 }
 
 /// Whether the system refuses this user a `wish` at `path`, walls or not: by permissions, or since the disk is
@@ -182,7 +184,7 @@ pub fn is_closed_to_user(path: &Path, wish: Wish) -> bool {
     let tried = |path: &Path, access| rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS);
     let is_refused = |tried| matches!(tried, Err(Errno::ACCESS | Errno::PERM | Errno::ROFS));
     match wish {
-        Wish::Read => is_refused(tried(path, Access::READ_OK)),
+        Wish::Read | Wish::Link => is_refused(tried(path, Access::READ_OK)),
         Wish::Enter => is_refused(tried(path, Access::EXEC_OK)),
         Wish::Write => match tried(path, Access::WRITE_OK) {
             Err(Errno::NOENT) => path.parent().is_some_and(|it| is_closed_to_user(it, wish)),

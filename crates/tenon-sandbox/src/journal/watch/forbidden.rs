@@ -55,6 +55,8 @@ impl Does {
     };
     pub(super) const RIGHTS: Self = Self { wish: Wish::Own, ..Self::CHANGES };
     pub(super) const GOES: Self = Self { wish: Wish::Remove, ..Self::CHANGES };
+    pub(super) const LINKS: Self =
+        Self { wish: Wish::Link, needs: Needs::NoFolder, ..Self::CHANGES };
     pub(super) const EITHER: Self = Self { makes: true, ..Self::CHANGES };
 
     pub(super) const CONTENT: Self = Self { needs: Needs::NoFolder, ..Self::CHANGES };

@@ -96,6 +96,15 @@ impl Watch {
         }
     }
 
+    /// Notes that something there is to have a further name in the workspace, which no mount lets through.
+    pub(super) fn note_outside_link(&mut self, from: &Spot, to: &Spot) {
+        if let (Spot::Outside(_), Spot::Name((folder, name))) = (from, to)
+            && matches!(look(&folder.handle, name), Ok(None))
+        {
+            self.note_outside(from, Does::LINKS);
+        }
+    }
+
     /// Whether it is a name in a folder of the workspace where the walls let nothing be written.
     fn is_known_held(&self, spot: &Spot) -> bool {
         let (Spot::Name(inside) | Spot::Looked(inside, _)) = spot else { return false };
