@@ -249,8 +249,8 @@ fn put_roots(
     pinned
 }
 
-/// Returns the folders between a root and what is hidden or covered in it. Bound on themselves they
-/// cannot be renamed, which would bring what is in them to light.
+/// Returns the folders between a root and what is hidden, covered or only read in it. Bound on themselves they
+/// cannot be renamed, which would bring what is in them to light, or let something else have its name.
 fn pinned(
     settings: &Settings,
     home: Option<&Path>,
@@ -266,8 +266,12 @@ fn pinned(
     };
     let is_below_root = |path: &&Path| !roots.iter().any(|root| root == path);
     let closed = secrets::named(settings, home, roots).into_iter().chain(settings.state_in_root());
+    let is_only_read = |part: &Part| matches!(part, Part::Kept { writable: false, .. });
+    let only_read = parts.iter().filter(|(path, part)| {
+        is_only_read(part) && roots.iter().any(|root| path.starts_with(root))
+    });
     let mut pinned = BTreeSet::new();
-    for path in closed {
+    for path in closed.chain(only_read.map(|(path, _)| path.clone())) {
         let above = path.ancestors().skip(1).take_while(is_below_root).filter(is_writable);
         let folders = above.filter(|above| open_plain(above).is_ok());
         pinned.extend(folders.map(Path::to_path_buf));

@@ -103,3 +103,25 @@ fn a_toolchain_that_is_exchanged_for_a_link_meanwhile_leads_nowhere_and_stops_no
 fn a_toolchain_in_a_home_that_is_the_workspace_stops_no_command_either() {
     check_exchanged(|settings, home| settings.roots = vec![home.to_path_buf()]);
 }
+
+#[test]
+fn a_toolchain_in_a_home_that_is_the_workspace_stays_where_it_is() {
+    let mut place = Place::new();
+    let home = place.home();
+    for name in ["go/bin/tool", ".local/share/pnpm/tool", "other/file"] {
+        let file = home.join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, "real\n").unwrap();
+    }
+    let mut settings = place.sandbox.settings().clone();
+    settings.roots = vec![home.clone()];
+    place.profile.writable = settings.roots.clone();
+    place.sandbox = Sandbox::new(settings);
+    let (_, said) = place.run(
+        "exec 2>/dev/null; cd ~; mv other moved && echo moved; mv go go2; mv .local/share .local/share2; mv .local .local2; \
+         mkdir -p go/bin .local/share/pnpm; echo evil > go/bin/tool; echo evil > .local/share/pnpm/tool; \
+         echo new > go/file; cat go/bin/tool .local/share/pnpm/tool go/file",
+    );
+    assert!(said.starts_with("moved\nreal\nreal\nnew\n"), "{said}");
+    assert_eq!(std::fs::read_to_string(home.join("go/bin/tool")).unwrap(), "real\n");
+}
