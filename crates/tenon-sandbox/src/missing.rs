@@ -296,6 +296,8 @@ fn is_of_names(said: &str) -> bool {
     begins(&["Can't find source path /proc/self/fd/", "Race condition binding dirfd"])
         || begins(&["Can't bind mount", "Can't get type of source", "Can't stat mount at"])
             && (said.ends_with("No such file or directory") || said.ends_with("in mount table"))
+        // A disk that was mounted when bubblewrap read the list of them, and is not any more.
+        || said.contains("Unable to apply mount flags: remount") && said.ends_with("Invalid argument")
 }
 
 fn missing(Refused { wall, errno }: Refused, kernel: &Kernel) -> Missing {
@@ -355,6 +357,9 @@ mod tests {
         let gone = "No such file or directory";
         check(&format!("Can't find source path /proc/self/fd/6: {gone}"), true);
         check("Race condition binding dirfd", true);
+        let unmounted = "Can't bind mount /oldroot/ on /newroot/: Unable to apply mount flags: remount \"/newroot/a\": ";
+        check(&format!("{unmounted}Invalid argument"), true);
+        check(&format!("{unmounted}Operation not permitted"), false);
         check(&format!("Can't bind mount /oldroot/a on /newroot/a: {gone}"), true);
         check(
             "Can't bind mount /oldroot/a on /newroot/b: Unable to find \"/newroot/b\" in mount table",
