@@ -13,7 +13,7 @@ const TRACKED: &str = "mkdir .vscode pkg; echo mine > .vscode/settings.json; ech
 
 macro_rules! toolchain {
     () => {
-        "PATH=$USERHOME/.rustup/bin:$PATH; cargo -V > /dev/null || { echo SKIPPED: the toolchain is closed to this user; exit 0; }\n"
+        "PATH=$USERHOME/.rustup/bin:$PATH; cargo -V > /dev/null || { echo SKIPPED: the toolchain cannot be linked into a folder for everybody; exit 0; }\n"
     };
 }
 

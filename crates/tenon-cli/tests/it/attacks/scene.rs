@@ -4,6 +4,7 @@
 //! listeners on the machine's own network. The workspace lies beneath `~/.cargo`, because commands
 //! see that folder as it is: in a private `/tmp` every attack would fail for nothing being there.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{ErrorKind, Read};
@@ -100,6 +101,7 @@ pub(super) struct Scene {
     /// In the files that file tools may not show.
     outside: String,
     listeners: Listeners,
+    toolchain: OnceCell<Option<tempfile::TempDir>>,
     before: BTreeMap<PathBuf, String>,
 }
 
@@ -114,6 +116,22 @@ struct Listeners {
     hidden: UnixListener,
     /// Where commands have a private folder, if they have one.
     private: UnixListener,
+}
+
+/// Returns a folder in which the files of the toolchain have further names; nothing where they cannot have them. A copy
+/// would have a gigabyte.
+fn linked_toolchain() -> Option<tempfile::TempDir> {
+    let toolchain = Path::new(env!("CARGO")).ancestors().nth(2)?;
+    let link = |place: &Path| {
+        let folder = tempfile::Builder::new().prefix("toolchain").tempdir_in(place).ok()?;
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).ok()?;
+        let script =
+            "mkdir -p rustup/bin && cp -al $0/bin/{cargo,rustc} rustup/bin && cp -al $0/lib rustup";
+        let mut shell = Command::new("bash");
+        let made = shell.args(["-c", script]).arg(toolchain).current_dir(folder.path()).output();
+        made.ok()?.status.success().then_some(folder)
+    };
+    [Path::new("/var/tmp"), &std::env::temp_dir()].into_iter().find_map(link)
 }
 
 impl Scene {
@@ -151,7 +169,8 @@ impl Scene {
         fs::create_dir_all(top.join("work/rows")).unwrap();
         let listeners = Listeners::new(&path, &top, &unique);
         let mark = format!("mark-{unique}");
-        Self { place, desk, decoy, mark, outside, listeners, before: BTreeMap::new() }
+        let (toolchain, before) = (OnceCell::new(), BTreeMap::new());
+        Self { place, desk, decoy, mark, outside, listeners, toolchain, before }
     }
 
     fn path(&self) -> PathBuf {
@@ -182,10 +201,16 @@ impl Scene {
         &self.outside
     }
 
+    /// The toolchain that builds the tests, in a folder of the name that it may have behind a link in a home, and which
+    /// everybody can read.
+    fn toolchain(&self) -> PathBuf {
+        let folder = self.toolchain.get_or_init(linked_toolchain);
+        folder.as_ref().map_or_else(|| "/nowhere".into(), |folder| folder.path().join("rustup"))
+    }
+
     /// What rows speak of, by name.
     pub(super) fn variables(&self, row: &str) -> Vec<(&'static str, String)> {
         let port = |listener: &TcpListener| listener.local_addr().unwrap().port().to_string();
-        let toolchain = Path::new(env!("CARGO")).ancestors().nth(2).unwrap();
         vec![
             ("PLACE", self.path().display().to_string()),
             ("TOP", self.top().display().to_string()),
@@ -197,7 +222,7 @@ impl Scene {
             ("PORT6", self.listeners.six.as_ref().map_or_else(|| "1".into(), port)),
             ("ALLOWED", port(&self.listeners.allowed)),
             ("UDP", self.listeners.datagrams.local_addr().unwrap().port().to_string()),
-            ("TOOLCHAIN", toolchain.display().to_string()),
+            ("TOOLCHAIN", self.toolchain().display().to_string()),
             ("TESTER", std::process::id().to_string()),
         ]
     }
