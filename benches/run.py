@@ -4,6 +4,7 @@ commands and log writes, and nothing else (crates/tenon-cli/examples/floor.rs).
 
     python3 benches/run.py              all figures, about two minutes after the build
     python3 benches/run.py --quick      the same with fewer and shorter runs
+    python3 benches/run.py --beside OLD the start alone, beside another build of tenon
     python3 benches/run.py --check      exit 1 if a target is missed that no busy machine can excuse
 
 No model and no network: both talk to a scripted server on loopback (server.py). Runs alternate
@@ -229,6 +230,19 @@ def measure(bench, quick):
     return figures
 
 
+def beside(bench, other):
+    """Starts tenon and another build of it by turns, and says how long each took to its first request."""
+    bench.paths["other"] = os.path.abspath(other)
+    names, hello = ["tenon", "other"], scenarios.hello()
+    runs = {name: [] for name in names}
+    for number in range(41):
+        for name in names if number % 2 == 0 else reversed(names):
+            runs[name].append(bench.tenon(hello, name).first_request_ms)
+    told = (f"{name} {statistics.median(times):.2f} (p10 {statistics.quantiles(times, n=10)[0]:.2f})"
+            for name, times in runs.items())
+    return "start to first request, ms: " + ", ".join(told)
+
+
 # ---------------------------------------------------------------- table
 
 def number(value):
@@ -259,12 +273,16 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
     parser.add_argument("--json", metavar="OUT", help="write every figure to this file")
     parser.add_argument("--check", action="store_true", help="exit 1 if bytes, memory or size miss their targets")
+    parser.add_argument("--beside", metavar="OLD", help="measure the start alone, by turns with this other build of tenon")
     parser.add_argument("--no-build", action="store_true", help="measure what the last call built")
     parser.add_argument("--folder", default=os.path.join(ROOT, "target", "bench"),
                         help="where programs and workspaces go; its disk is measured, too")
     options = parser.parse_args()
     bench = Bench(options.folder, programs(options.folder, not options.no_build))
     where = machine()
+    if options.beside:
+        print(f"{time.strftime('%Y-%m-%d')}, {where}\n\n{beside(bench, options.beside)}")
+        return shutil.rmtree(bench.runs)
     figures = measure(bench, options.quick)
     shutil.rmtree(bench.runs)
     print(f"{time.strftime('%Y-%m-%d')}, {where}\n\n{table(figures)}")

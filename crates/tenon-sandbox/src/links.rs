@@ -6,6 +6,9 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use crate::linux::openat::open_plain;
 
 /// The kernel's own limit for one path.
 const LINKS_MAX: usize = 40;
@@ -13,6 +16,14 @@ const LINKS_MAX: usize = 40;
 /// Returns where an absolute path leads, and the links on the way; what is not there is as it is
 /// named. `None` if there are too many links.
 pub(crate) fn resolved(named: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
+    match is_without_links(named) {
+        true => Some((named.components().collect(), Vec::new())),
+        false => walked(named),
+    }
+}
+
+/// Returns the same, one name after the other.
+fn walked(named: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
     let mut pending: Vec<OsString> = parts(named);
     let (mut at, mut links) = (PathBuf::from("/"), Vec::new());
     while let Some(part) = pending.pop() {
@@ -41,6 +52,15 @@ pub(crate) fn resolved(named: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
     Some((at, links))
 }
 
+/// Whether the kernel comes to the end of a path, or to where nothing is, without a link: one question in the place of
+/// one for each name.
+fn is_without_links(named: &Path) -> bool {
+    let is_plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
+    named.is_absolute()
+        && named.components().all(is_plain)
+        && open_plain(named).map_or_else(|errno| errno == Errno::NOENT, |_| true)
+}
+
 /// Returns the symbolic links on the way of an absolute path as they are now, the first one first, each by a path
 /// without links and with where it leads in the end. None of a path that is relative or has too many.
 ///
@@ -64,4 +84,45 @@ fn parts(path: &Path) -> Vec<OsString> {
         Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
     });
     names.collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own folders")]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_path_leads_where_its_names_lead_one_after_the_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(top.join("a/b")).unwrap();
+        std::fs::write(top.join("a/file"), "").unwrap();
+        for (target, name) in
+            [("a", "link"), ("a/file", "last"), ("nowhere/x", "dangling"), ("round", "round")]
+        {
+            symlink(target, top.join(name)).unwrap();
+        }
+        symlink(top.join("link"), top.join("a/b/up")).unwrap();
+        let check = |name: &str, end: Option<&str>, links: usize| {
+            let found = resolved(&top.join(name));
+            assert_eq!(found, walked(&top.join(name)), "{name}");
+            let found = found.map(|(end, links)| (end, links.len()));
+            assert_eq!(found, end.map(|end| (top.join(end), links)), "{name}");
+        };
+        check("a/b", Some("a/b"), 0);
+        check("a/./b/", Some("a/b"), 0);
+        check("a/none/x", Some("a/none/x"), 0);
+        check("a/file/x", Some("a/file/x"), 0);
+        check("a/../a/b", Some("a/b"), 0);
+        check("link/b", Some("a/b"), 1);
+        check("last", Some("a/file"), 1);
+        check("dangling/y", Some("nowhere/x/y"), 1);
+        check("a/b/up/file", Some("a/file"), 2);
+        check("round", None, 0);
+        for path in ["/proc/self/exe", "/", "relative", "/dev/stdin"] {
+            assert_eq!(resolved(path.as_ref()), walked(path.as_ref()), "{path}");
+        }
+    }
 }

@@ -54,6 +54,7 @@ pub(super) struct Toolchains {
     cargo: PathBuf,
     /// As `NAME=value`.
     pip: Vec<String>,
+    /// Before what leads into the session's folders is taken out, which takes many looks.
     environment: Vec<(OsString, OsString)>,
     known: [OnceCell<Known>; PRESETS.len()],
 }
@@ -77,7 +78,7 @@ impl Toolchains {
                 .unwrap_or_else(|| home.join(".cargo")),
             home,
             pip: PIP_VARIABLES.iter().filter_map(value).collect(),
-            environment: outside.environment(config.toolchain_environment()),
+            environment: config.toolchain_environment(),
             outside,
             known: Default::default(),
         }
@@ -192,7 +193,8 @@ impl Toolchains {
             guarded_folders_max: 0,
         });
         let walls = (&walls, profile);
-        let (_, text) = answer(walls, "/".into(), self.environment.clone(), script).await?;
+        let environment = self.outside.environment(self.environment.clone());
+        let (_, text) = answer(walls, "/".into(), environment, script).await?;
         Some(text).filter(|text| !text.trim().is_empty())
     }
 
