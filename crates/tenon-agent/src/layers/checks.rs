@@ -182,8 +182,12 @@ fn has_own_exit_code(command: &str) -> bool {
 /// Returns where the commands begin that stand behind the last `;` or on the last line; `None` where what stands
 /// there is none: it is in quotes, in a here document, a comment.
 fn first_of_last_list(command: &str, parsed: &Parsed) -> Option<usize> {
-    let Some((_, last)) = command.rsplit_once([';', '\n']) else { return Some(0) };
-    let last = shell::parse(last);
+    let goes_on = |at: usize| command.get(..at).is_some_and(|it| it.trim_end().ends_with("&&"));
+    let mut ends = command.rmatch_indices([';', '\n']);
+    let Some((end, _)) = ends.find(|(at, end)| *end == ";" || !goes_on(*at)) else {
+        return Some(0);
+    };
+    let last = shell::parse(command.get(end + 1..)?);
     let first = parsed.commands.len().checked_sub(last.commands.len())?;
     let words = |command: &SimpleCommand| command.words.iter().map(|word| word.shown()).collect();
     let alike = |(one, other)| -> bool { Vec::eq(&words(one), &words(other)) };
@@ -302,6 +306,7 @@ mod tests {
             "cargo fmt; cargo clippy && cargo test && echo ok",
             "make check <<'make check'\nx\nmake check",
             "cd x &&\nmake check",
+            "false; cd x &&\nmake check",
             "false; make check",
             "false\nmake check",
             "true && make check",
@@ -355,6 +360,8 @@ mod tests {
             "bash -c 'false && make check'",
             "timeout 5 false && make check",
             "make check && exit 1",
+            "false &&\nmake check",
+            "true\nfalse && \n\n make check",
             "(make check && exit 3)",
             "make check; echo done",
             "make check\necho done",

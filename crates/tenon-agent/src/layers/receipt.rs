@@ -211,7 +211,8 @@ impl Receipts {
         };
         let files = || changed.iter().flat_map(|changes| &changes.files);
         let in_added = files().any(|file| is_in_added(Path::new(&file.path)));
-        let is_told = files().any(|file| is_told(Path::new(&file.path)));
+        let mut names = files().flat_map(|file| file.from.iter().chain([&file.path]));
+        let is_told = names.any(|name| is_told(Path::new(name)));
         let mut state = self.state();
         state.changed_unseen |= !changed.is_empty();
         state.changed_told |= is_told;
@@ -350,7 +351,7 @@ impl State {
     }
 }
 
-/// Says whether a change at `path` is one of the project's own files.
+/// Says whether what is at `path`, or was, is one of the project's own files.
 fn is_told(path: &Path) -> bool {
     !is_cache(path) && !path.iter().any(|part| part == ".git")
 }

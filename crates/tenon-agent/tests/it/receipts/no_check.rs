@@ -34,10 +34,12 @@ async fn without_a_known_check_a_change_is_unverified_and_nothing_is_asked() {
     for (reply, expected) in [
         (write("a"), Some(Verification::Unverified)),
         (run("echo a > b"), Some(Verification::Unverified)),
+        (run("mkdir target && mv mine target/"), Some(Verification::Unverified)),
         (run("ls"), None),
         (outside(), None),
     ] {
         let (mut bench, _state) = journaled(vec![reply.clone(), text("done")]);
+        std::fs::write(bench.folder.path().join("mine"), "").unwrap();
         let outcome = go(&mut bench).await;
         assert_eq!((state(&outcome), requests(&bench)), (expected, 2), "{reply:?}");
         let reason = outcome.receipt.and_then(|receipt| receipt.reason);
