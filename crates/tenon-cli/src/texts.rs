@@ -225,6 +225,8 @@ texts! {
     ConflictCreatedByRunning: "made by {who}, which still runs", "由仍在运行的{who}新建";
     ConflictMovedBy: "moved to {to} by {who} since", "此后被{who}移至 {to}";
     ConflictMovedByRunning: "moved to {to} by {who}, which still runs", "被仍在运行的{who}移至 {to}";
+    ConflictMovedAwayBy: "moved away by {who} since", "此后被{who}移走";
+    ConflictMovedAwayByRunning: "moved away by {who}, which still runs", "被仍在运行的{who}移走";
     WhoStep: "step {step}", "第 {step} 步";
     WhoSession: "session {id}", "会话 {id} ";
     WhichCall: "call {id}", "调用 {id} ";

@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use tenon_sandbox::{
-    ChangeKind, Changes, CheckpointId, CheckpointState, Conflict as Found, ConflictReason,
+    ChangeKind, Changes, CheckpointId, CheckpointInfo, CheckpointState, Conflict as Found,
+    ConflictReason,
 };
 
 use super::{Call, Past, shown};
@@ -25,8 +26,16 @@ pub(crate) struct By {
     who: Who,
     /// It still runs.
     runs: bool,
-    /// Where it moved it, or a folder above it.
-    moved_to: Option<PathBuf>,
+    /// What became of it, if it moved it, or a folder above it.
+    moved: Option<Moved>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Moved {
+    /// It is there now; later calls may have moved it on.
+    To(PathBuf),
+    /// It is not where calls moved it.
+    Away,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,15 +67,34 @@ impl Past {
                 false => Who::Session(info.session.clone()),
             };
             let runs = info.state == CheckpointState::Running;
-            let changes = self.journal.changes_so_far(id).ok();
-            let moved_to = changes.and_then(|changes| moved_to(&changes, path));
-            Some(By { who, runs, moved_to })
+            let stands = |call: &&CheckpointInfo| {
+                !matches!(call.state, CheckpointState::Undone { .. }) && !undone.contains(&call.id)
+            };
+            let since = |call: &&CheckpointInfo| undone.iter().min().is_none_or(|it| call.id > *it);
+            let moved = self.moved(path, infos.iter().filter(since).filter(stands));
+            Some(By { who, runs, moved })
         };
         let named = found.into_iter().zip(by).map(|(Found { path, reason }, by)| {
             let by = by.and_then(|id| named(id, &path));
             Conflict { path, reason, by }
         });
         named.collect()
+    }
+
+    /// Returns what became of something that was at `path` before `calls`, oldest first, if one of them moved it.
+    fn moved<'a>(
+        &self,
+        path: &Path,
+        calls: impl Iterator<Item = &'a CheckpointInfo>,
+    ) -> Option<Moved> {
+        let moved = |at: Option<PathBuf>, call: &CheckpointInfo| {
+            let changes = self.journal.changes_so_far(call.id).ok();
+            let to = changes.and_then(|changes| moved_to(&changes, at.as_deref().unwrap_or(path)));
+            to.or(at)
+        };
+        let at = calls.fold(None, moved)?;
+        let is_there = self.root.join(&at).symlink_metadata().is_ok();
+        Some(if is_there { Moved::To(at) } else { Moved::Away })
     }
 }
 
@@ -92,11 +120,15 @@ impl From<Found> for Conflict {
 impl Conflict {
     fn said(&self, language: Language) -> String {
         let by = self.by.as_ref();
-        let to = by.and_then(|by| by.moved_to.as_ref());
-        let is_moved = to.is_some();
+        let moved = by.and_then(|by| by.moved.as_ref());
         let text = match (self.reason, by.map(|by| by.runs)) {
-            (ConflictReason::Deleted, Some(false)) if is_moved => Text::ConflictMovedBy,
-            (ConflictReason::Deleted, Some(true)) if is_moved => Text::ConflictMovedByRunning,
+            (ConflictReason::Deleted, Some(runs)) if let Some(moved) = moved => match (moved, runs)
+            {
+                (Moved::To(_), false) => Text::ConflictMovedBy,
+                (Moved::To(_), true) => Text::ConflictMovedByRunning,
+                (Moved::Away, false) => Text::ConflictMovedAwayBy,
+                (Moved::Away, true) => Text::ConflictMovedAwayByRunning,
+            },
             (ConflictReason::Changed, None) => Text::ConflictChanged,
             (ConflictReason::Changed, Some(false)) => Text::ConflictChangedBy,
             (ConflictReason::Changed, Some(true)) => Text::ConflictChangedByRunning,
@@ -117,7 +149,10 @@ impl Conflict {
             Some(Who::Step(step)) => Text::WhoStep.say(language, &[("step", step)]),
             Some(Who::Session(id)) => Text::WhoSession.say(language, &[("id", &shown(id))]),
         };
-        let to = to.map(|to| shown(&to.to_string_lossy())).unwrap_or_default();
+        let to = match moved {
+            Some(Moved::To(path)) => shown(&path.to_string_lossy()),
+            Some(Moved::Away) | None => String::new(),
+        };
         text.say(language, &[("who", &who), ("to", &to)])
     }
 }

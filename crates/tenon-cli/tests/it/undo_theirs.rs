@@ -299,3 +299,18 @@ fn who_moved_what_was_changed_is_named_also_where_nobody_has_what_was_in_it() {
     ];
     assert!(said.iter().all(|said| refused.error.contains(said)), "{refused:?}");
 }
+
+#[test]
+fn a_conflict_names_where_something_is_after_all_moves_and_no_place_where_it_is_not() {
+    let place = Place::new();
+    place.write("work/a/f", "1\n");
+    place.write("work/b", "1\n");
+    let first = session_of(&place, &["echo 2 >> a/f; echo 2 >> b"]);
+    let second = session_of(&place, &["mv a/f a/g; mv b c", "mv a A; mv c d"]);
+    std::fs::rename(place.path("work/d"), place.path("work/mine")).unwrap();
+    let refused = place.run(&["undo", "--session", &first]).ends_with(1);
+    let by = format!("by session {second} since)\n");
+    for said in ["a/f (moved to A/g ", "b (moved away "] {
+        assert!(refused.error.contains(&format!("  {said}{by}")), "{said}: {refused:?}");
+    }
+}
