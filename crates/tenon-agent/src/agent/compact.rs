@@ -40,7 +40,7 @@ impl Agent {
         if let (CompactionCause::TooLong, Some(error)) = (cause, turn.too_long()) {
             self.meter.learn(&self.conversation, error.context_window_tokens());
         }
-        let compaction = match self.shortening(cause, None).without_results() {
+        let compaction = match self.shortening(cause, None).without_results().filter(is_worth_it) {
             Some(compaction) => Ok(Some(compaction)),
             None => self.summed_up(cause, None, cancel).await,
         };
@@ -124,7 +124,7 @@ impl Agent {
     ) -> Result<Option<Compaction>, Option<ProviderError>> {
         let plan = self.shortening(cause, focus);
         let Some(listed) = plan.summed_up(None, Usage::default()).filter(is_worth_it) else {
-            return Ok(plan.without_any_results());
+            return Ok(plan.without_any_results().filter(is_worth_it));
         };
         let mut summary = Summary::TooLong;
         for conversation in plan.to_sum_up() {
@@ -210,10 +210,8 @@ impl Agent {
     }
 }
 
-/// Says whether a compaction gains anything. What was asked for, or refused as too long, is tried in
-/// any case; of a conversation that is only near the window the longest part may be the newest one,
-/// which stays.
+/// Says whether a compaction gains anything. What was asked for is tried in any case; of a conversation that is near the
+/// window, or was refused as too long, the longest part may be the newest one, which stays, or what the person said.
 fn is_worth_it(compaction: &Compaction) -> bool {
-    compaction.cause != CompactionCause::Window
-        || compaction.tokens_after < compaction.tokens_before
+    compaction.cause == CompactionCause::Asked || compaction.tokens_after < compaction.tokens_before
 }

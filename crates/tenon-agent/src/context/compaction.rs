@@ -40,9 +40,6 @@ const SUMMARY_REPLY_FACTOR: u64 = 4;
 /// What stands in front of a summary.
 const SUMMARY: &str = "(What was done since, summed up:)";
 
-/// What stands in front of the summary before, where a list of calls has the place of a new one.
-const EARLIER: &str = "(What was done before these calls, summed up:)";
-
 /// What stands in front of why there is no summary, where the work goes on without.
 pub(crate) const NOT_SHORTER: &str = "the conversation could not be made shorter: ";
 
@@ -168,10 +165,7 @@ impl Shortening<'_> {
         let gone = shorter_results(old, &calls, |_| true);
         let text = match summary.map(str::trim).filter(|text| !text.is_empty()) {
             Some(text) => cut(text, summary_tokens_max(&space)).into_owned(),
-            None => match cut(earlier(old), summary_tokens_max(&space)) {
-                none if none.is_empty() => calls.list(old),
-                earlier => format!("{}\n\n{EARLIER}\n\n{earlier}", calls.list(old)),
-            },
+            None => calls.list(old, earlier(old), summary_tokens_max(&space)),
         };
         let newest = self.conversation.get(start..).unwrap_or_default();
         let open = match OpenItems::of(newest).is_empty() {

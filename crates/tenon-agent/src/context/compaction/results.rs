@@ -23,9 +23,16 @@ const ARGUMENTS_CHARS_MAX: usize = 100;
 /// How many calls are listed in the place of a summary.
 const CALLS_LISTED_MAX: usize = 60;
 
-/// Stands in front of these.
-pub(super) const NO_SUMMARY: &str =
-    "No summary could be had from the model. The calls that were made, oldest first:";
+/// Stands in front of these, and in their place if there are none.
+pub(super) const NO_SUMMARY: &str = "No summary could be had from the model.";
+const CALLS: &str = " The calls that were made, oldest first:";
+const CALL: &str = "- ";
+
+/// What stands around the number of those that are not listed any more.
+const LEFT_OUT_CALLS: (&str, &str) = ("(", " earlier ones are left out)");
+
+/// Stands behind these, in front of the summary before.
+const EARLIER: &str = "\n\n(What was done before these calls, summed up:)\n\n";
 
 /// With what the line in the place of a result begins.
 const LEFT_OUT: &str = "(Left out to save room: ";
@@ -54,15 +61,31 @@ impl<'a> Calls<'a> {
         self.calls.get(call_id).map_or_else(|| "a call".to_owned(), |call| line(call))
     }
 
-    /// Returns the newest calls of `messages`, a line each, for want of a summary.
-    pub(super) fn list(&self, messages: &[Arc<Message>]) -> String {
-        let calls: Vec<&ToolCall> = messages.iter().flat_map(|m| m.tool_calls()).collect();
-        let left_out = calls.len().saturating_sub(CALLS_LISTED_MAX);
+    /// Returns the newest calls of `messages`, a line each, for want of a summary, behind those that were listed
+    /// `earlier`, and the summary before of at most so many tokens.
+    pub(super) fn list(&self, messages: &[Arc<Message>], earlier: &str, tokens_max: u64) -> String {
+        let (listed, summary) = match earlier.strip_prefix(NO_SUMMARY) {
+            Some(listed) => listed.split_once(EARLIER).unwrap_or((listed, "")),
+            None => ("", earlier),
+        };
+        let (before, behind) = LEFT_OUT_CALLS;
+        let count = |line: &str| line.strip_prefix(before)?.strip_suffix(behind)?.parse().ok();
+        let gone: usize = listed.lines().find_map(count).unwrap_or_default();
+        let known = listed.lines().filter_map(|line| Some(line.strip_prefix(CALL)?.to_owned()));
+        let calls = messages.iter().flat_map(|message| message.tool_calls()).map(line);
+        let calls: Vec<String> = known.chain(calls).collect();
+        let over = calls.len().saturating_sub(CALLS_LISTED_MAX);
         let mut list = NO_SUMMARY.to_owned();
-        if left_out > 0 {
-            list.push_str(&format!("\n({left_out} earlier ones are left out)"));
+        if !calls.is_empty() {
+            list.push_str(CALLS);
         }
-        calls.iter().skip(left_out).for_each(|call| list.push_str(&format!("\n- {}", line(call))));
+        if gone + over > 0 {
+            list.push_str(&format!("\n{before}{}{behind}", gone + over));
+        }
+        calls.iter().skip(over).for_each(|call| list.push_str(&format!("\n{CALL}{call}")));
+        if !summary.is_empty() {
+            list.push_str(&format!("{EARLIER}{}", cut(summary, tokens_max)));
+        }
         list
     }
 
@@ -109,10 +132,14 @@ pub(super) fn excerpts(
     let too_long = long_results(messages).filter(|result| weight_of_text(&result.content) > each);
     too_long
         .map(|result| {
-            let handle = handle(result);
+            // An excerpt becomes a shorter one of the same.
+            let known = handle_in(&result.content).map(str::to_owned);
+            let whole = &result.content;
+            let excerpt = known.as_ref().and_then(|_| Some(whole.rsplit_once('\n')?.0));
+            let handle = known.unwrap_or_else(|| handle(result));
             let text = format!(
                 "{}\n{LEFT_OUT}the middle of {}. {RECALL}{handle}{GIVES_ALL}",
-                cut(&result.content, each),
+                cut(excerpt.unwrap_or(whole), each),
                 calls.name(&result.call_id),
             );
             ShorterResult { handle, call_id: result.call_id.clone(), text: Some(text) }

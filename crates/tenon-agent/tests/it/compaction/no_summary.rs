@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::json;
 use tenon_agent::EndReason;
-use tenon_model::{ProviderError, ProviderErrorKind, StreamEvent};
+use tenon_model::{ContentBlock, ProviderError, ProviderErrorKind, StreamEvent};
 use tokio_util::sync::CancellationToken;
 
 use super::{all_text, asks_for_summary, bench, print, too_long};
@@ -77,23 +77,48 @@ async fn what_was_summed_up_before_stays_where_no_new_summary_can_be_had() {
                 true if asked.fetch_add(1, Ordering::SeqCst) == 0 => text("The key is under 门垫."),
                 true if is_refused => too_long("prompt is too long"),
                 true => calls(&[("print", json!({"n": 99}))]),
-                false if said.contains("too much") && !said.contains("No summary could be had") => {
-                    too_long("prompt is too long")
-                }
-                false => text("fine"),
+                false if said.len() > 80_000 => too_long("prompt is too long"),
+                false => text(&"And then? ".repeat(7_000)),
             }
         });
         bench.prompt("Where is the key?").await;
         bench.agent.compact(None, &CancellationToken::new()).await.unwrap();
         for again in 1..4 {
-            let prompt = format!("{} {again}", "too much ".repeat(9_000));
-            assert_eq!(bench.prompt(&prompt).await.answer, "fine", "{is_refused} {again}");
+            assert_eq!(bench.prompt("Tell me more.").await.reason, EndReason::Finished);
+            let prompt = format!("{} {again}", "And this? ".repeat(1_000));
+            assert_eq!(bench.prompt(&prompt).await.reason, EndReason::Finished, "{again}");
             let requests = bench.model.requests.lock().unwrap();
             let last = all_text(&requests.last().unwrap().conversation);
             assert_eq!(last.matches("The key is under 门垫.").count(), 1, "{is_refused} {again}");
+            assert_eq!(last.matches("No summary could be had").count(), 1, "{is_refused} {again}");
         }
-        assert!(bench.compactions()[1..].iter().all(|made| !made.has_summary()));
+        let compactions = bench.compactions();
+        assert!(compactions.len() > 3, "{}", compactions.len());
+        assert!(compactions[1..].iter().all(|made| !made.has_summary()));
     }
+}
+
+#[tokio::test]
+async fn what_is_refused_as_too_long_is_left_where_nothing_can_be_gained() {
+    let asked = AtomicU64::new(0);
+    let mut bench = bench(100_000, move |_| match asked.fetch_add(1, Ordering::SeqCst) {
+        n @ 0..6 => print(n),
+        _ => too_long("prompt is too long"),
+    });
+    for again in 1..6 {
+        let outcome = bench.prompt(&format!("Go on. {again}")).await;
+        assert_eq!(outcome.reason, EndReason::ProviderFailed, "{again}");
+    }
+    let conversation = bench.logged();
+    let of_results = conversation.iter().flat_map(|message| &message.content);
+    for block in of_results {
+        if let ContentBlock::ToolResult(result) = block {
+            assert!(result.content.matches("(Left out to save room").count() <= 1, "{result:?}");
+        }
+    }
+    let compactions = bench.compactions();
+    assert!(!compactions.is_empty());
+    assert!(compactions.iter().all(|made| made.tokens_after < made.tokens_before));
 }
 
 #[tokio::test]
