@@ -46,6 +46,9 @@ const UNQUOTED: &str = "/._-+@%:,=~";
 /// Begins what is said of hosts.
 const NETWORK: &str = "network";
 
+/// Stands before the folder that would be added, where a sentence names it.
+const ADDS: &str = "--add-dir ";
+
 /// What sentences name that would allow it.
 const FLAGS: [&str; 3] = ["--add-dir FOLDER", "--sandbox off", "--net on"];
 
@@ -82,10 +85,18 @@ pub(super) fn listed(sentence: &str) -> Option<Held> {
         return None;
     }
     let flag = FLAGS.iter().filter_map(|flag| Some((fixed.find(flag)?, *flag))).min();
-    let flag = flag.map(|(_, flag)| flag.to_owned());
+    let flag = added(sentence).or_else(|| flag.map(|(_, flag)| flag.to_owned()));
     let told = told(sentence);
     let (wall, what) = told.split_once(": ")?;
     Some(Held { wall: wall.to_owned(), what: what.to_owned(), flag })
+}
+
+/// Returns the flag that adds the folder which a sentence names for that.
+fn added(sentence: &str) -> Option<String> {
+    let [open, close] = AROUND;
+    let (_, behind) = sentence.split_once(&format!("{ADDS}{open}"))?;
+    let (folder, _) = behind.split_once(close)?;
+    Some(format!("{ADDS}{folder}"))
 }
 
 /// Returns the entry for a limit that ended a command, which is told as `line`; none for the user's own.
@@ -116,6 +127,9 @@ mod tests {
         check("network: example.com, if it was tried, is out of reach", None);
         let named = |path: &str| format!("files: x (refused: {}); no more", name(path.as_ref()));
         check(&named("/a; --sandbox off would"), Some(("files", None)));
+        let opens = format!("files: x (refused: /a b); --add-dir {} would", name("/a b".as_ref()));
+        check(&opens, Some(("files", Some("--add-dir '/a b'"))));
+        check(&named("--add-dir /a"), Some(("files", None)));
         assert_eq!(told(&named("/a/文.rs")), "files: x (refused: /a/文.rs); no more");
         assert_eq!(told(&named("/a'b) c\u{1}")), r"files: x (refused: '/a'\''b) c␁'); no more");
         assert_eq!(without_names(&named("/a")), without_names(&named("/b) c")));

@@ -173,24 +173,29 @@ fn of_write(said: &Said<'_>, write: &OutsideWrite, refused: &str) -> String {
     if let Some(closed) = of_closed(said, path, *wish) {
         return closed;
     }
-    let (sentence, behind) = if *wish == Wish::Link {
-        outside::LINK_HELD
+    let (sentence, behind): (String, &str) = if *wish == Wish::Link {
+        let (sentence, behind) = outside::LINK_HELD;
+        (sentence.to_owned(), behind)
     } else if kernel::is_of_kernel(path) {
-        (kernel::SETTINGS_HELD, KERNEL)
+        (kernel::SETTINGS_HELD.to_owned(), KERNEL)
     } else if is_in_repository(said, path) {
-        (REPOSITORY_HELD, REPOSITORY)
+        (REPOSITORY_HELD.to_owned(), REPOSITORY)
     } else if let Some(told) = refused_toolchains::of_change(said, path) {
         told
     } else {
-        let sentence = match (said.in_c, is_closed_anyway(said, path, *wish)) {
-            (true, true) => FILES_CLOSED_IN_C,
-            (true, false) => FILES_HELD_IN_C,
-            (false, true) => FILES_CLOSED,
-            (false, false) => FILES_HELD,
-        };
-        (sentence, PRIVATE)
+        (held_elsewhere(said, is_closed_anyway(said, path, *wish)).to_owned(), PRIVATE)
     };
     sentence.replacen(behind, &format!("{behind}{refused}{})", listed::name(path)), 1)
+}
+
+/// Returns what is said of a change outside of the workspace.
+fn held_elsewhere(said: &Said<'_>, is_closed_anyway: bool) -> &'static str {
+    match (said.in_c, is_closed_anyway) {
+        (true, true) => FILES_CLOSED_IN_C,
+        (true, false) => FILES_HELD_IN_C,
+        (false, true) => FILES_CLOSED,
+        (false, false) => FILES_HELD,
+    }
 }
 
 /// Says of a change of what is closed to commands in whatever folder it lies, which would allow it.
@@ -266,10 +271,10 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
     {
         return vec![closed];
     }
-    if let (How::Busy, Place::Toolchain(path)) = (how, &place)
-        && let Some(stays) = refused_toolchains::of_move(said, path)
+    if (how == How::Busy && place != Place::Protected)
+        && let Some(stays) = refused_toolchains::of_move(said, line)
     {
-        return vec![stays.to_owned()];
+        return vec![stays];
     }
     let sentences: &[&str] = match (how, place) {
         (How::Busy, place) => match place == Place::Protected || names_protected(said, line) {
@@ -302,7 +307,7 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
         }
         (_, Place::Toolchain(path)) => {
             let told = refused_toolchains::of_change(said, &path);
-            return told.map(|(sentence, _)| sentence.to_owned()).into_iter().collect();
+            return told.map(|(sentence, _)| sentence).into_iter().collect();
         }
     };
     sentences.iter().map(|sentence| (*sentence).to_owned()).collect()
@@ -391,13 +396,8 @@ pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
         return writes.iter().find(is_named).map(|write| of_write(said, write, REFUSED));
     }
     let is_closed = held.iter().all(|it| is_closed_anyway(said, Path::new(it), Wish::Write));
-    let elsewhere = match (said.in_c, is_closed) {
-        (true, true) => FILES_CLOSED_IN_C,
-        (true, false) => FILES_HELD_IN_C,
-        (false, true) => FILES_CLOSED,
-        (false, false) => FILES_HELD,
-    };
-    let sentence = held.iter().find_map(of_toolchain).unwrap_or(elsewhere);
+    let elsewhere = held_elsewhere(said, is_closed);
+    let sentence = held.iter().find_map(of_toolchain).unwrap_or_else(|| elsewhere.to_owned());
     Some(sentence.replacen("files: ", "files: if it was tried: ", 1))
 }
 

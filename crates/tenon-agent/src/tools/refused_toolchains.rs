@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use super::said::Said;
+use super::{
+    listed, ran_in,
+    said::{Said, first_words},
+};
 
 /// Of those outside of the workspace.
 const HELD: &str = "files: the user's toolchains are read-only to commands here; a place of its own in \
@@ -11,11 +14,22 @@ const HELD: &str = "files: the user's toolchains are read-only to commands here;
 /// Of those that the workspace is around: there what is written is to stay, so no layer lies in front of them.
 const HELD_WITHIN: &str = "files: the user's toolchains are read-only to commands also in the workspace; a place of its \
                            own beside them (CARGO_HOME and the like) can be written, write_file writes there, too, \
-                           --add-dir FOLDER with the toolchain's own folder would open it";
+                           --add-dir FOLDER would open it";
 
-/// Of their folders themselves: each is mounted.
+/// Stands for the toolchain's folder in the sentence above.
+const FOLDER: &str = "FOLDER";
+
+/// Of their folders themselves, and of those above: each is mounted.
 const STAYS: &str = "files: a toolchain's folder in the workspace is not moved or removed by commands; --sandbox off \
                      would let them";
+const STAYS_ABOVE: &str = "files: folders in the workspace above toolchains and closed places (keys and the like) \
+                           are not moved or removed by commands; --sandbox off would let them";
+
+/// What stands in those before the path that is known.
+const BY_COMMANDS: &str = "by commands";
+
+/// Stands in the complaint of `ln` between the link and the file.
+const LINKS_TO: &str = " => ";
 
 /// Of those in tier C that hold a key.
 pub(super) const UNLISTED: &str = "files: commands in tier C do not list a toolchain's folder in HOME in which a key of the user's lies \
@@ -28,31 +42,51 @@ const BEHIND: [&str; 2] =
 
 /// Returns what to say of a change in a toolchain, and what stands in it before the path that is known; `None` of
 /// another path.
-pub(super) fn of_change(said: &Said<'_>, path: &Path) -> Option<(&'static str, &'static str)> {
+pub(super) fn of_change(said: &Said<'_>, path: &Path) -> Option<(String, &'static str)> {
     let [behind, behind_within] = BEHIND;
-    match said.context.sandbox.is_in_toolchain(path) {
-        _ if is_held_within(said, path) => Some((HELD_WITHIN, behind_within)),
-        true => Some((HELD, behind)),
-        false => None,
+    match of_held(said, path) {
+        Some(sentence) => Some((sentence, behind_within)),
+        None if said.context.sandbox.is_in_toolchain(path) => Some((HELD.to_owned(), behind)),
+        None => None,
     }
 }
 
-/// Returns what to say of a folder that a command would have moved or removed, if it is a toolchain's in the
-/// workspace.
-pub(super) fn of_move(said: &Said<'_>, path: &Path) -> Option<&'static str> {
-    is_held_within(said, path).then_some(STAYS)
+/// Returns what to say of a line that complains of a folder that is mounted, if that is a toolchain's in the workspace
+/// or one above.
+pub(super) fn of_move(said: &Said<'_>, line: &str) -> Option<String> {
+    if line.contains(LINKS_TO) {
+        return None;
+    }
+    let speakers = ran_in::speakers(said.commands, line);
+    let paths = first_words(line).flat_map(|word| ran_in::meant(&speakers, word, said.context));
+    let mut found = paths.filter_map(|path| said.context.workspace.locate(&path).ok());
+    found.find_map(|found| {
+        let path = found.absolute;
+        let sentence = match is_held_within(said, &path) {
+            true => STAYS,
+            false if said.context.sandbox.is_pinned(&path) => STAYS_ABOVE,
+            false => return None,
+        };
+        let refused = format!("{BY_COMMANDS} (refused: {})", listed::name(&path));
+        Some(sentence.replacen(BY_COMMANDS, &refused, 1))
+    })
 }
 
 /// Returns what to say of a change in a toolchain that the workspace is around, by its name in the workspace or its path.
-pub(super) fn of_name(said: &Said<'_>, name: &str) -> Option<&'static str> {
+pub(super) fn of_name(said: &Said<'_>, name: &str) -> Option<String> {
     let found = said.context.workspace.locate(name).ok()?;
-    let is_held = is_held_within(said, &found.absolute);
-    is_held.then_some(HELD_WITHIN)
+    of_held(said, &found.absolute)
+}
+
+/// Returns the same by its path, with the folder that would be opened.
+fn of_held(said: &Said<'_>, path: &Path) -> Option<String> {
+    let folder = said.context.sandbox.toolchain_in_root(path)?;
+    Some(HELD_WITHIN.replacen(FOLDER, &listed::name(&folder), 1))
 }
 
 /// Whether a path lies in a toolchain that the workspace is around.
 pub(super) fn is_held_within(said: &Said<'_>, path: &Path) -> bool {
-    said.context.sandbox.is_toolchain_in_root(path)
+    said.context.sandbox.toolchain_in_root(path).is_some()
 }
 
 #[cfg(test)]
@@ -64,5 +98,9 @@ mod tests {
         for (sentence, behind) in [HELD, HELD_WITHIN].into_iter().zip(BEHIND) {
             assert_eq!(sentence.matches(behind).count(), 1, "{sentence}");
         }
+        for sentence in [STAYS, STAYS_ABOVE] {
+            assert_eq!(sentence.matches(BY_COMMANDS).count(), 1, "{sentence}");
+        }
+        assert_eq!(HELD_WITHIN.matches(FOLDER).count(), 1);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::{
     ffi::OsString,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -317,10 +317,16 @@ impl Sandbox {
         self.walls.as_ref().is_some_and(|walls| walls.is_in_toolchain(path))
     }
 
-    /// Returns whether a path lies in a toolchain of the user's home that a folder of the session is around, so that it
-    /// is read-only to commands; never without walls.
-    pub(crate) fn is_toolchain_in_root(&self, path: &Path) -> bool {
-        self.walls.as_ref().is_some_and(|walls| walls.is_toolchain_in_root(path))
+    /// Returns the folder of the toolchain of the user's home in which a path lies that a folder of the session is
+    /// around, so that it is read-only to commands; none without walls.
+    pub(crate) fn toolchain_in_root(&self, path: &Path) -> Option<PathBuf> {
+        self.walls.as_ref()?.toolchain_in_root(path)
+    }
+
+    /// Returns whether commands do not move or remove a folder of the session's because of what is closed or only read
+    /// beneath it; never without walls.
+    pub(crate) fn is_pinned(&self, path: &Path) -> bool {
+        self.walls.as_ref().is_some_and(|walls| walls.is_pinned(&self.profile, path))
     }
 
     /// Returns whether commands may not list a folder of a toolchain in the user's home since something in it is

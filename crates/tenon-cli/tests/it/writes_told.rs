@@ -277,8 +277,16 @@ fn what_no_folder_opens_is_told_with_what_does() {
 fn check_around(folder: &str, flags: &[&str], rows: &[(&str, Option<&str>)]) {
     for tier in ["a", "b"] {
         let place = Place::new();
-        for name in [".cargo/registry/index", ".cache/uv/wheel", ".local/bin/tool", "go/pkg/mod/x"]
-        {
+        let names = [
+            ".cargo/registry/index",
+            ".cache/uv/wheel",
+            ".local/bin/tool",
+            ".local/share/uv/x",
+            ".config/other",
+            "go/pkg/mod/x",
+            "go/src/x",
+        ];
+        for name in names {
             place.write(&format!("home/{name}"), "");
         }
         let flags: Vec<String> = flags
@@ -297,6 +305,10 @@ fn check_around(folder: &str, flags: &[&str], rows: &[(&str, Option<&str>)]) {
             continue;
         };
         for ((command, expected), told) in rows.iter().zip(told) {
+            if told.contains("command not found") {
+                skipped(format!("not installed: {command}"));
+                continue;
+            }
             let home = place.path("home").display().to_string();
             let expected = expected.map(|words| words.replace("~", &home));
             check_only_wall(&format!("{tier} {command}"), &told, expected.as_deref());
@@ -307,7 +319,9 @@ fn check_around(folder: &str, flags: &[&str], rows: &[(&str, Option<&str>)]) {
 
 #[test]
 fn a_toolchain_that_the_workspace_is_around_is_told_as_such_with_what_opens_it() {
-    let opens = "--add-dir FOLDER with the toolchain's own folder would open it";
+    let opens = "write_file writes there, too, --add-dir ~/.local/bin would open it";
+    let opens_cache = "write_file writes there, too, --add-dir ~/.cache/uv would open it";
+    let opens_modules = "write_file writes there, too, --add-dir ~/go/pkg would open it";
     let refused = "files: the user's toolchains are read-only to commands also in the workspace (refused: \
                    ~/.cargo/registry/new)";
     let rows = [
@@ -319,13 +333,14 @@ fn a_toolchain_that_the_workspace_is_around_is_told_as_such_with_what_opens_it()
         ("rm ~/.cache/uv/wheel", Some("(refused: ~/.cache/uv/wheel)")),
         ("mv go/pkg/mod/x go/pkg/mod/y", Some("(refused: ~/go/pkg/mod/x)")),
         ("echo x > ~/.local/bin/tool", Some(opens)),
+        ("touch go/pkg/mod/y 2>/dev/null || true", Some(opens_modules)),
         ("mv ~/.cache/uv ~/.cache/uv2", Some("a toolchain's folder in the workspace is not moved")),
         ("mkdir -p .cargo/registry; cat .cargo/registry/index", None),
         ("touch .cache/other go/new", None),
     ];
     check_around("home", &[], &rows);
     check_around("home/go", &[], &[("echo x > pkg/mod/x", Some("(refused: ~/go/pkg/mod/x)"))]);
-    let rows = [("echo x > ~/.cache/uv/wheel", Some(opens)), ("touch ~/.cache/other", None)];
+    let rows = [("echo x > ~/.cache/uv/wheel", Some(opens_cache)), ("touch ~/.cache/other", None)];
     check_around("work", &["--add-dir", "~/.cache"], &rows);
     // What the sentence says.
     let rows = [
@@ -333,4 +348,29 @@ fn a_toolchain_that_the_workspace_is_around_is_told_as_such_with_what_opens_it()
         ("CARGO_HOME=~/own; mkdir $CARGO_HOME && echo > $CARGO_HOME/new", None),
     ];
     check_around("home", &["--add-dir", "~/.cargo"], &rows);
+}
+
+#[test]
+fn a_folder_above_a_toolchain_or_a_closed_place_is_told_as_one_that_stays() {
+    let stays = |name: &str| {
+        format!(
+            "files: folders in the workspace above toolchains and closed places (keys and the like) are not moved \
+             or removed by commands (refused: ~/{name}); --sandbox off would let them"
+        )
+    };
+    let renames = "python3 -c 'import os; os.rename(os.environ[\"HOME\"] + \"/.local\", \".l3\")'";
+    let [go, local, share, config] = ["go", ".local", ".local/share", ".config"].map(stays);
+    let rows = [
+        ("mv go g2", Some(go.as_str())),
+        ("cd go && mv ../go ../g2", Some(&go)),
+        ("rmdir go", Some(&go)),
+        ("mv -n go g2 2>&1 | cat", Some(&go)),
+        ("mv ~/.local ~/.l2", Some(&local)),
+        ("mv .local/share .local/s2", Some(&share)),
+        ("mv ~/.config ~/.c2", Some(&config)),
+        (renames, Some(&local)),
+        ("mv go/src go/s2; mkdir go/src; mv go/s2 go/src", None),
+        ("echo 'mv: cannot move go to g2: Device or resource busy' >> log; cat log", None),
+    ];
+    check_around("home", &[], &rows);
 }

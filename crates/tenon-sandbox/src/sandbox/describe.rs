@@ -154,28 +154,47 @@ impl Sandbox {
             && hidden_at(&self.shared.settings, &[&path]).is_none()
     }
 
-    /// Returns whether a path lies in a toolchain of the user's home that a folder of the session is around, and is no
-    /// secret there, by its name. In tiers A and B commands do not write it; in tier C they do, and it counts as none.
+    /// Returns the folder of the toolchain of the user's home in which a path lies that a folder of the session is
+    /// around, unless the path is a secret there, by its name. In tiers A and B commands do not write it; in tier C they
+    /// do, and it counts as none.
     ///
     /// ```
-    /// # use std::path::Path;
+    /// # use std::path::{Path, PathBuf};
     /// # use tenon_sandbox::Sandbox;
-    /// fn is_read_only(sandbox: &Sandbox) -> bool {
-    ///     sandbox.is_toolchain_in_root(Path::new("/home/ada/.cargo/registry"))
+    /// fn read_only(sandbox: &Sandbox) -> Option<PathBuf> {
+    ///     sandbox.toolchain_in_root(Path::new("/home/ada/.cargo/registry"))
     /// }
     /// ```
     #[must_use]
-    pub fn is_toolchain_in_root(&self, path: &Path) -> bool {
+    pub fn toolchain_in_root(&self, path: &Path) -> Option<PathBuf> {
         let settings = &self.shared.settings;
-        let Some(home) = &settings.home else { return false };
-        let (home, named) = (canonical_or_lexical(home), self.of_machine(path));
+        let (home, named) = (canonical_or_lexical(settings.home.as_ref()?), self.of_machine(path));
         let roots = settings.roots.iter().filter(|root| named.starts_with(root));
         // What lies in the inner one of two can be written.
-        let Some(root) = roots.max_by_key(|root| root.as_os_str().len()) else { return false };
+        let root = roots.max_by_key(|root| root.as_os_str().len())?;
         let mut folders = TOOLCHAINS.iter().map(|name| home.join(name));
-        folders.any(|it| named.starts_with(&it) && it.starts_with(root) && it != *root)
-            && self.known_tier() != Some(Tier::C)
-            && self.is_in_toolchain(path)
+        let folder =
+            folders.find(|it| named.starts_with(it) && it.starts_with(root) && it != root)?;
+        let is_held = self.known_tier() != Some(Tier::C) && self.is_in_toolchain(path);
+        is_held.then_some(folder)
+    }
+
+    /// Returns whether a folder of the session's stays at its name for a command with `profile`, since a toolchain or
+    /// what no command may read lies, or would lie, beneath it. In tier C none does.
+    ///
+    /// ```
+    /// # use std::path::Path;
+    /// # use tenon_sandbox::{Profile, Sandbox};
+    /// fn stays(sandbox: &Sandbox, profile: &Profile) -> bool {
+    ///     sandbox.is_pinned(profile, Path::new("/home/ada/.local"))
+    /// }
+    /// ```
+    #[must_use]
+    pub fn is_pinned(&self, profile: &Profile, path: &Path) -> bool {
+        let (key, path) = (self.shared.plan_key(profile), self.of_machine(path));
+        let state = self.shared.lock();
+        let mut plans = state.plans.iter().filter(|planned| planned.key == key);
+        state.tier != Some(Tier::C) && plans.any(|planned| planned.plan.pinned.contains(&path))
     }
 
     /// Returns whether commands in tier C do not list a folder of the user's home since a secret lies in it, or

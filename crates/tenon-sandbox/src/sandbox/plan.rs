@@ -49,6 +49,8 @@ pub(super) struct Plan {
     /// Files that commands would have been given something else for, where that cannot be.
     concealed: Vec<PathBuf>,
     scratch: Vec<PathBuf>,
+    /// Folders in the roots that cannot be renamed.
+    pub(super) pinned: BTreeSet<PathBuf>,
     /// The folders that are mounted writable, and those that cannot be renamed, as they were found.
     roots: Vec<(PathBuf, Option<(u64, u64)>)>,
 }
@@ -213,7 +215,8 @@ pub(super) fn plan(
         repositories: repositories.to_vec(),
         concealed,
         scratch,
-        roots: roots.into_iter().chain(pinned).map(with_identity).collect(),
+        roots: roots.into_iter().chain(pinned.iter().cloned()).map(with_identity).collect(),
+        pinned,
     })
 }
 
