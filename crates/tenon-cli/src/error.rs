@@ -107,7 +107,7 @@ impl CliError {
     }
 
     /// Returns its sentence with the causes behind it.
-    fn told(&self, language: Language) -> String {
+    pub(crate) fn told(&self, language: Language) -> String {
         let mut told = self.sentence(language);
         let mut cause = self.source.as_deref().map(|source| source as &dyn Error);
         while let Some(error) = cause {
@@ -120,6 +120,11 @@ impl CliError {
             cause = error.source();
         }
         told
+    }
+
+    /// Returns what to do about it first, if that is known.
+    pub(crate) fn hint(&self, language: Language) -> Option<String> {
+        self.hints.first().map(|hint| hint.say(language))
     }
 
     /// Returns it as it is printed.

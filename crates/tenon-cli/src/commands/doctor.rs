@@ -17,7 +17,7 @@ use tenon_sandbox::{
 
 use crate::{
     args::SessionArgs,
-    config::{Config, Endpoint, Environment},
+    config::{Config, Endpoint, Environment, Folders, private_file::belongs_to_another},
     error::{CliError, ExitStatus},
     model_choice::Choice,
     past,
@@ -56,6 +56,15 @@ fn missing_in_windows(release: &str, landlock: Option<u32>) -> Option<(Text, Tex
     }
 }
 
+/// Returns how to mend that the user's file cannot be read.
+fn mend_unread(folders: &Folders) -> Text {
+    let is_in_home = folders.config.starts_with(&folders.home);
+    match belongs_to_another(&folders.home) {
+        true if is_in_home => Text::MendHomeOfOther,
+        _ => Text::MendUnread,
+    }
+}
+
 /// Tells which program python is, whatever starts it.
 const WHICH_PYTHON: (&str, &str) = ("python3", "python3 -c 'import sys; print(sys.executable)'");
 
@@ -89,10 +98,10 @@ impl Doctor {
         session: SessionArgs,
     ) -> Result<ExitStatus, CliError> {
         let session = self.session.or(session);
-        let config = Config::load(environment, &session)?;
+        let (config, wrong) = Config::load_for_look(environment, &session)?;
         setup::mask_output(&config);
         let paths_max = if self.verbose { usize::MAX } else { PATHS_MAX };
-        let findings = Findings::of(&config, &session, paths_max).await;
+        let findings = Findings::of((&config, &wrong), &session, paths_max).await;
         print(&visible(&findings.text))?;
         Ok(if findings.broken { ExitStatus::Failed } else { ExitStatus::Finished })
     }
@@ -100,15 +109,20 @@ impl Doctor {
 
 /// Returns the findings as they are printed.
 pub(crate) async fn report(config: &Config, session: &SessionArgs) -> String {
-    visible(&Findings::of(config, session, PATHS_MAX).await.text).into_owned()
+    visible(&Findings::of((config, &[]), session, PATHS_MAX).await.text).into_owned()
 }
 
 impl Findings {
-    async fn of(config: &Config, session: &SessionArgs, paths_max: usize) -> Self {
+    /// `wrong` is why files of the configuration were not read.
+    async fn of(
+        (config, wrong): (&Config, &[CliError]),
+        session: &SessionArgs,
+        paths_max: usize,
+    ) -> Self {
         let language = config.look().language;
         let mut findings = Self { text: String::new(), broken: false, language, paths_max };
         findings.model(config, session);
-        findings.configuration(config);
+        findings.configuration(config, wrong);
         findings.network(config);
         let walls = findings.walls(config, session).await;
         findings.undo(config);
@@ -208,9 +222,15 @@ impl Findings {
         self.say(Text::ProviderIs, &values);
     }
 
-    fn configuration(&mut self, config: &Config) {
+    fn configuration(&mut self, config: &Config, wrong: &[CliError]) {
         self.title(self.word(Text::DoctorConfiguration));
-        if config.files.is_empty() {
+        for error in wrong {
+            self.broken = true;
+            let hint = error.hint(self.language);
+            let hint = hint.unwrap_or_else(|| self.word(mend_unread(&config.folders)).to_owned());
+            self.missing(&error.told(self.language), &hint);
+        }
+        if config.files.is_empty() && wrong.is_empty() {
             self.say(Text::NoFileRead, &[("file", &config.folders.config_file().display())]);
         }
         for path in &config.files {

@@ -189,9 +189,35 @@ impl Default for Settings {
 impl Config {
     /// Reads everything there is for a session with `args`.
     pub(crate) fn load(environment: Environment, args: &SessionArgs) -> Result<Self, CliError> {
+        let mut config = Self::without_files(environment, args)?;
+        config.read_user_file()?;
+        config.read_project_file()?;
+        config.apply(args);
+        Ok(config)
+    }
+
+    /// Reads the same for who only looks at it: a file that cannot be read, or that is wrong, counts as none, and what
+    /// is wrong with it is returned besides.
+    pub(crate) fn load_for_look(
+        environment: Environment,
+        args: &SessionArgs,
+    ) -> Result<(Self, Vec<CliError>), CliError> {
+        let mut config = Self::without_files(environment, args)?;
+        let (empty, mut wrong) = (config.clone(), Vec::new());
+        if let Err(error) = config.read_user_file() {
+            wrong.push(error);
+            config = empty;
+            config.take_user_file(None)?;
+        }
+        wrong.extend(config.read_project_file().err());
+        config.apply(args);
+        Ok((config, wrong))
+    }
+
+    fn without_files(environment: Environment, args: &SessionArgs) -> Result<Self, CliError> {
         let folders = environment.folders()?;
         let root = environment.folder().join(args.cwd.as_deref().unwrap_or(Path::new("")));
-        let mut config = Self {
+        Ok(Self {
             settings: Settings::default(),
             model: environment
                 .text("TENON_MODEL")
@@ -203,11 +229,7 @@ impl Config {
             folders,
             root,
             environment,
-        };
-        config.read_user_file()?;
-        config.read_project_file()?;
-        config.apply(args);
-        Ok(config)
+        })
     }
 
     /// Returns the same for a session that works in `copy`, a copy of the user's home folder: that is the home
@@ -342,7 +364,12 @@ impl Config {
 
     fn read_user_file(&mut self) -> Result<(), CliError> {
         let path = self.folders.config_file();
-        let text = private_file::read_if_there(&path, file::BYTES_MAX)?;
+        self.take_user_file(private_file::read_if_there(&path, file::BYTES_MAX)?)
+    }
+
+    /// Takes in what the user's file says, if there is one.
+    fn take_user_file(&mut self, text: Option<String>) -> Result<(), CliError> {
+        let path = self.folders.config_file();
         let name = path.display().to_string();
         let (file, notices) = match &text {
             Some(text) => file::parse_user(text).map_err(|why| broken(&name, why))?,

@@ -38,6 +38,12 @@ pub(super) fn is_open_to_others(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.mode() & 0o077 != 0)
 }
 
+/// Returns whether a file or folder is another user's.
+pub(crate) fn belongs_to_another(path: &Path) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.uid() != user)
+}
+
 fn unreadable(path: &Path, error: io::Error) -> CliError {
     CliError::config(Text::FileUnreadable.with(&[("path", &path.display())])).with_source(error)
 }

@@ -32,6 +32,8 @@ texts! {
     OwnService: "its own service", "其官方服务";
     NoFileRead: "no file is read; {file} would be", "未读取任何文件；{file} 存在时会读取";
     FileRead: "read: {file}", "已读取：{file}";
+    MendUnread: "make it a text file that you can read", "改成你可以读取的文本文件";
+    MendHomeOfOther: "HOME belongs to another user; set HOME or XDG_CONFIG_HOME", "HOME 属于其他用户；请设置 HOME 或 XDG_CONFIG_HOME";
     MendSetting: "mend the setting", "改正该设置";
     MendNotice: "docs/configuration.md lists the settings", "docs/configuration.md 列出所有设置";
     InstructionsFrom: "instructions: {source}", "说明：{source}";

@@ -1,17 +1,21 @@
 //! Where settings come from, what a project may not set, and where keys never go.
 
+use std::{os::unix::fs::PermissionsExt, path::Path, process::Command};
+
 use serde_json::json;
 
 use crate::{
     fake_server::{FakeServer, Reply},
     program::{Place, Run},
+    program_copy::copy_program,
+    skipped::skipped,
 };
 
 #[test]
 fn the_command_line_counts_more_than_the_environment_and_that_more_than_the_file() {
     let place = Place::new();
     place.config("model = 'anthropic/of-the-file'");
-    let model = |command: &mut std::process::Command| {
+    let model = |command: &mut Command| {
         let run = Run::of(command.output().unwrap());
         run.out.lines().nth(1).unwrap().trim().to_owned()
     };
@@ -378,4 +382,56 @@ fn doctor_shows_what_is_configured_and_never_a_key() {
         assert!(run.out.contains(words), "{words}: {}", run.out);
     }
     assert!(!run.out.contains("secret"), "{}", run.out);
+}
+
+/// Runs the doctor and checks that it shows its page with one more problem, which comes with this hint.
+fn check_wrong(mut doctor: Command, problem: &str, hint: &str) {
+    let run = Run::of(doctor.output().unwrap()).ends_with(1);
+    let told = format!("  ! {problem}\n    hint: {hint}\n");
+    assert!(run.out.contains(&told), "{told}: {run:?}");
+    for title in ["Model", "Configuration", "Network", "Commands", "Undo", "Kernel", "Programs"] {
+        assert!(run.out.lines().any(|line| line.starts_with(title)), "{title}: {run:?}");
+    }
+    assert_eq!(run.error, "");
+}
+
+#[test]
+fn doctor_shows_its_page_with_a_file_that_is_wrong_as_one_of_its_problems() {
+    let place = Place::new();
+    let path = place.path("home/.config/tenon/config.toml").display().to_string();
+    std::fs::create_dir_all(&path).unwrap();
+    let problem = format!("cannot read {path}: it is not a regular file");
+    check_wrong(place.tenon(&["doctor"]), &problem, "make it a text file that you can read");
+    std::fs::remove_dir(&path).unwrap();
+    place.config("max_steps = 'many'");
+    let run = place.run(&["doctor"]).ends_with(1);
+    let settings = "    hint: docs/configuration.md lists the settings\n";
+    assert!(run.out.contains(&format!("  ! {path}: ")) && run.out.contains(settings), "{run:?}");
+    // Nobody else goes on without it.
+    place.run(&["tools"]).ends_with(2);
+    place.config("");
+    place.write("work/.tenon/config.toml", "max_steps = 'many'");
+    let run = place.run(&["doctor"]).ends_with(1);
+    assert!(run.out.contains(settings) && run.out.contains(&format!("read: {path}\n")), "{run:?}");
+}
+
+#[test]
+fn doctor_says_whose_home_it_is_where_the_file_in_it_cannot_be_read() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("another user's home is given as root");
+    }
+    let place = Place::new();
+    let (copy, home) = (place.path("tenon"), place.path("home"));
+    copy_program(Path::new(env!("CARGO_BIN_EXE_tenon")), &copy);
+    let given = Command::new("chown").args(["-R", "65534:65534"]).arg(place.path("")).status();
+    assert!(given.unwrap().success());
+    let theirs = Command::new("chown").args(["-R", "0:0"]).arg(&home).status();
+    assert!(theirs.unwrap().success());
+    std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let copy = copy.display().to_string();
+    let user = ["--reuid", "65534", "--regid", "65534", "--clear-groups", &copy, "doctor"];
+    let path = home.join(".config/tenon/config.toml").display().to_string();
+    let problem = format!("cannot read {path}: Permission denied (os error 13)");
+    let hint = "HOME belongs to another user; set HOME or XDG_CONFIG_HOME";
+    check_wrong(place.program("setpriv", &user), &problem, hint);
 }

@@ -130,6 +130,9 @@ fn the_doctor_says_everything_in_the_language_of_the_locale() {
         "{last}"
     );
     is_in_chinese(&last);
+    place.config("max_steps = 0");
+    let wrong = doctor(&[], &[]);
+    assert!(wrong.contains("建议： docs/configuration.md"), "{wrong}");
 }
 
 #[test]
