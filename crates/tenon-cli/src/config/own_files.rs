@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::Config;
 
 /// Beneath HOME.
-const IN_HOME: [&str; 24] = [
+const IN_HOME: [&str; 32] = [
     // bash, and other shells that log in.
     ".bashrc",
     ".bash_profile",
@@ -16,12 +16,22 @@ const IN_HOME: [&str; 24] = [
     ".bash_logout",
     // Debian's .bashrc reads it.
     ".bash_aliases",
+    // The library reads it that reads lines for bash: a key can be bound to a command.
+    ".inputrc",
+    // bash-completion reads it.
+    ".bash_completion",
     ".profile",
     ".zshenv",
     ".zprofile",
     ".zshrc",
     ".zlogin",
     ".zlogout",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".logout",
+    ".kshrc",
+    ".mkshrc",
     // `ProxyCommand` and the like, and who may log in. The keys beside them are nobody's commands.
     ".ssh/config",
     ".ssh/config.d",

@@ -95,7 +95,22 @@ fn a_home_that_is_the_workspace_keeps_its_configuration() {
 fn in_a_home_that_is_the_workspace_startup_files_stay_as_they_are() {
     const COMMAND: &str = "echo evil >> .bashrc; echo evil > new; mv new .zshenv
         mkdir -p .config/autostart .config/fish && echo evil | tee .config/autostart/a .config/fish/config.fish
+        for f in .inputrc .bash_completion .cshrc .tcshrc .login .logout .kshrc .mkshrc; do echo evil > $f; done
         git config --global alias.st '!evil'; git config --global user.name Ada; echo mine > .note";
+    const MADE: [&str; 12] = [
+        ".zshenv",
+        ".profile",
+        ".config/autostart/a",
+        ".config/fish/config.fish",
+        ".inputrc",
+        ".bash_completion",
+        ".cshrc",
+        ".tcshrc",
+        ".login",
+        ".logout",
+        ".kshrc",
+        ".mkshrc",
+    ];
     for tier in ["a", "c"] {
         let place = Place::new();
         place.write("home/.bashrc", "mine\n");
@@ -114,8 +129,8 @@ fn in_a_home_that_is_the_workspace_startup_files_stay_as_they_are() {
         assert_eq!(read(".bashrc").unwrap(), "mine\n", "{tier}");
         assert_eq!(read(".gitconfig").unwrap(), "[user]\n\tname = Eve\n", "{tier}");
         assert_eq!(read(".note").unwrap(), "mine\n");
-        for name in [".zshenv", ".profile", ".config/autostart/a", ".config/fish/config.fish"] {
-            assert_eq!(read(name), None, "{tier}");
+        for name in MADE {
+            assert_eq!(read(name), None, "{tier} {name}");
         }
         let told = results_in(&place.path("state/tenon/sessions"));
         for name in [".bashrc was changed", ".gitconfig was changed", ".zshenv was made"] {
