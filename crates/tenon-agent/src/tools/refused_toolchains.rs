@@ -60,16 +60,45 @@ pub(super) fn of_move(said: &Said<'_>, line: &str) -> Option<String> {
     let speakers = ran_in::speakers(said.commands, line);
     let paths = first_words(line).flat_map(|word| ran_in::meant(&speakers, word, said.context));
     let mut found = paths.filter_map(|path| said.context.workspace.locate(&path).ok());
-    found.find_map(|found| {
-        let path = found.absolute;
-        let sentence = match is_held_within(said, &path) {
-            true => STAYS,
-            false if said.context.sandbox.is_pinned(&path) => STAYS_ABOVE,
-            false => return None,
-        };
-        let refused = format!("{BY_COMMANDS} (refused: {})", listed::name(&path));
-        Some(sentence.replacen(BY_COMMANDS, &refused, 1))
+    found.find_map(|found| match is_held_within(said, &found.absolute) {
+        true => Some(stays(STAYS, &found.absolute)),
+        false => of_pinned(said, &found.absolute),
     })
+}
+
+/// Returns what to say of a folder above that the line says it moves or removes, where complaints of that were thrown
+/// away: nobody knows whether it tried.
+pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
+    if !said.throws_away() {
+        return None;
+    }
+    let gone = said.commands.iter().filter_map(|command| {
+        let words = command.arguments();
+        match command.program()? {
+            "rm" | "rmdir" => Some((command, words)),
+            // The last one is where they go.
+            "mv" => Some((command, words.split_last()?.1)),
+            _ => None,
+        }
+    });
+    let mut paths = gone.flat_map(|(command, words)| {
+        words.iter().flat_map(move |word| ran_in::led_to(command, word, said.context))
+    });
+    let sentence = paths.find_map(|path| {
+        let found = said.context.workspace.locate(&path).ok()?;
+        of_pinned(said, &found.absolute)
+    })?;
+    Some(sentence.replacen("files: ", "files: if it was tried: ", 1))
+}
+
+fn of_pinned(said: &Said<'_>, path: &Path) -> Option<String> {
+    said.context.sandbox.is_pinned(path).then(|| stays(STAYS_ABOVE, path))
+}
+
+/// Returns a sentence of what stays with the path that was refused.
+fn stays(sentence: &str, path: &Path) -> String {
+    let refused = format!("{BY_COMMANDS} (refused: {})", listed::name(path));
+    sentence.replacen(BY_COMMANDS, &refused, 1)
 }
 
 /// Returns what to say of a change in a toolchain that the workspace is around, by its name in the workspace or its path.

@@ -360,6 +360,7 @@ fn a_folder_above_a_toolchain_or_a_closed_place_is_told_as_one_that_stays() {
     };
     let renames = "python3 -c 'import os; os.rename(os.environ[\"HOME\"] + \"/.local\", \".l3\")'";
     let [go, local, share, config] = ["go", ".local", ".local/share", ".config"].map(stays);
+    let if_tried = go.replacen("files: ", "files: if it was tried: ", 1);
     let rows = [
         ("mv go g2", Some(go.as_str())),
         ("cd go && mv ../go ../g2", Some(&go)),
@@ -369,6 +370,12 @@ fn a_folder_above_a_toolchain_or_a_closed_place_is_told_as_one_that_stays() {
         ("mv .local/share .local/s2", Some(&share)),
         ("mv ~/.config ~/.c2", Some(&config)),
         (renames, Some(&local)),
+        ("mv go g2 2>/dev/null || echo none", Some(&if_tried)),
+        (
+            "rmdir .local/share 2>/dev/null; true",
+            Some("if it was tried: folders in the workspace above"),
+        ),
+        ("mv go/src/x .config 2>/dev/null", None),
         ("mv go/src go/s2; mkdir go/src; mv go/s2 go/src", None),
         ("echo 'mv: cannot move go to g2: Device or resource busy' >> log; cat log", None),
     ];
