@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    program::Place,
+    program::{Place, Run},
     terminal::{Home, Terminal},
     undo::{bash, session_of},
 };
@@ -106,6 +106,41 @@ fn what_stayed_as_it_was_is_told_to_the_model_and_in_the_list() {
         (record["type"] == "files_undone").then(|| record["kept"].clone())
     });
     assert_eq!(kept, Some(json!(["a"])));
+}
+
+#[test]
+fn what_a_call_deleted_from_a_folder_that_a_person_renamed_is_named() {
+    for (language, listed) in [
+        ("en", "src/g (not as before, because of what is kept)"),
+        ("zh_CN.UTF-8", "src/g (因所保留的内容而未恢复原状)"),
+    ] {
+        let place = Place::new();
+        place.write("work/src/f", "one\n");
+        place.write("work/src/g", "two\n");
+        session_of(&place, &["rm src/g"]);
+        std::fs::rename(place.path("work/src"), place.path("work/lib")).unwrap();
+        let mut undo = place.tenon(&["undo", "--keep-mine"]);
+        let undone = Run::of(undo.env("LANG", language).output().unwrap()).ends_with(0);
+        assert!(undone.out.contains(&format!("\n  {listed}\n")), "{undone:?}");
+        assert!(!place.path("work/src").exists() && !place.path("work/lib/g").exists());
+    }
+    let home = Home::new(json!([bash("rm src/g"), {"text": "Made it."}]));
+    std::fs::create_dir(home.work().join("src")).unwrap();
+    std::fs::write(home.work().join("src/f"), "one\n").unwrap();
+    std::fs::write(home.work().join("src/g"), "two\n").unwrap();
+    let mut terminal = Terminal::start(&home, &["--plain"], 100, &[]);
+    terminal.wait_for_prompt();
+    terminal.press("go\r");
+    terminal.wait_for("Made it.", 1);
+    terminal.wait_for_prompt();
+    std::fs::rename(home.work().join("src"), home.work().join("lib")).unwrap();
+    terminal.press("/undo\r");
+    terminal.wait_for("n = nothing]", 1);
+    terminal.press("k\r");
+    terminal.wait_for("src/g (not as before, because of what is kept)", 1);
+    terminal.wait_for_prompt();
+    terminal.press("\x04");
+    assert_eq!(terminal.exit_code(), 0);
 }
 
 #[test]

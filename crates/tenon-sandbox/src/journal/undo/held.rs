@@ -40,11 +40,43 @@ impl Undoing<'_> {
             }
         }
         self.hold_made(made, &mut held);
-        let all = held.clone();
-        held.retain(|place| {
-            !self.is_told(place) && !place.above().any(|above| all.contains(&above))
-        });
+        let removed = self.removed_in_left();
+        let all: BTreeSet<Place> = held.union(&removed).cloned().collect();
+        held.retain(|place| !self.is_told(place));
+        held.extend(removed);
+        held.retain(|place| !place.above().any(|above| all.contains(&above)));
         NotBack { nowhere, held, back, astray }
+    }
+
+    /// What the call removed from folders that somebody moved or removed since, by where it was: what is told of
+    /// these folders does not say that it is gone.
+    fn removed_in_left(&self) -> BTreeSet<Place> {
+        let mut removed = BTreeSet::new();
+        for (folder, names) in self.names() {
+            let old = self.image.nodes.get(&folder).filter(|old| !old.place.is_in_store());
+            let (Some(old), spot) = (old, self.spots.get(&folder)) else { continue };
+            for (name, before) in names {
+                if before.is_none_or(|id| self.is_somewhere(id)) {
+                    continue;
+                }
+                let is_in_left = match spot {
+                    Some(Spot::Tree(above)) => self.is_in_left(&Spot::Tree(above.join(&name))),
+                    Some(Spot::Store { .. }) => false,
+                    None => true,
+                };
+                let was = old.place.join(&name);
+                let is_told = self.kept.iter().any(|left| left.place == was);
+                if is_in_left && !is_told && !self.nowhere.contains(&was) {
+                    removed.insert(was);
+                }
+            }
+        }
+        removed
+    }
+
+    /// Whether what was there before is in the tree, also as somebody changed and moved it.
+    fn is_somewhere(&self, id: NodeId) -> bool {
+        self.is_at(id).is_some() || self.theirs_at.contains_key(&id)
     }
 
     /// Whether a name has what it had before, as that was.

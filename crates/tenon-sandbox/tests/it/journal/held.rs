@@ -33,6 +33,16 @@ const HELD: &[(&str, &str, &str, &[&str])] = &[
     ("", "mkdir -p n/m; echo 1 > n/m/f", "rm n/m/f; echo mine > n/x", &["n/m"]),
     // On the way to what is kept.
     ("", "mkdir -p n/m/e; echo 1 > n/m/f", "echo mine > n/m/x", &[]),
+    // What the call removed from a folder that the person moved, or removed.
+    ("mkdir s; echo 1 > s/f; echo 2 > s/g", "rm s/g", "mv s n", &["s/g"]),
+    ("mkdir s; echo 1 > s/f; echo 2 > s/g", "rm s/g", "rm -r s", &["s/g"]),
+    ("mkdir s; echo 1 > s/f; echo 2 > s/g", "rm s/g", "mv s n; mkdir s; echo mine > s/x", &["s/g"]),
+    ("mkdir s; echo 1 > s/f; echo 2 > s/g", "rm s/g; echo c > s/f", "mv s n", &["s/g"]),
+    ("mkdir -p s/a; echo 1 > s/a/f; echo 2 > s/a/g", "rm s/a/g", "mv s n", &["s/a/g"]),
+    ("mkdir -p s/a; echo 1 > s/a/f", "rm -r s/a", "mv s n", &["s/a"]),
+    ("mkdir -p s/a; echo 1 > s/a/f", "rm -r s/a", "rm -r s", &["s/a"]),
+    ("mkdir -p s/a; echo 1 > s/a/f", "rm s/a/f", "mv s n; mkdir s; mv n/a s/a", &[]),
+    ("mkdir s; echo 1 > s/f; echo 2 > s/g", "mv s/g h", "mv s n", &["h"]),
 ];
 
 fn person(scene: &Scene, script: &str) {
