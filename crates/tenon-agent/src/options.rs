@@ -201,7 +201,9 @@ impl AgentOptions {
             sandbox: self.sandbox.clone(),
         };
         let undo = self.journal.clone();
-        let open_jobs = Arc::new(OpenJobs::new(undo.clone()));
+        let receipts = Receipts::new(self.receipts, self.verify, undo.clone());
+        receipts.go_on(restored.last_check.clone());
+        let open_jobs = Arc::new(OpenJobs::new(undo));
         let journal = self.journal.map(|journal| (journal, recorder.session_id()));
         let forbidden = Forbidden {
             denials: Denials::new(&self.rules, &self.places),
@@ -227,7 +229,7 @@ impl AgentOptions {
             reach: Reach::new(self.host_presets),
             refused_writes: Arc::default(),
             masking: self.masking,
-            receipts: Receipts::new(self.receipts, self.verify, undo),
+            receipts,
             seen,
             stand_in: self.stand_in,
         };

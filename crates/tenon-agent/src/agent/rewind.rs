@@ -28,6 +28,7 @@ impl Agent {
         let (edits, workspace) = (self.dispatch.tools.edits(), &self.dispatch.workspace);
         edits.restore(&session.records, journal, workspace);
         self.meter = self.exchange.meter(self.window);
+        self.dispatch.receipts.go_on(restored.last_check.clone());
         self.take_up(restored);
         Ok(())
     }

@@ -106,6 +106,11 @@ impl Receipts {
         Self { is_on, configured, journal, entries_max: ENTRIES_MAX, state: Mutex::default() }
     }
 
+    /// Forgets all but `ran`, the last check of a session that goes on.
+    pub(crate) fn go_on(&self, ran: Option<String>) {
+        *self.state() = State { ran, ..State::default() };
+    }
+
     /// Takes in that a turn begins.
     pub(crate) fn begin(&self) {
         let mut state = self.state();

@@ -14,6 +14,7 @@ use tenon_model::{ContentBlock, Conversation, Image, Message, Role, ToolCall, To
 use tenon_sandbox::Workspace;
 
 use super::{
+    last_check::LastCheck,
     log_error::LogError,
     read::Session,
     recorder::Recorder,
@@ -63,6 +64,8 @@ pub(crate) struct Restored {
     pub counted_before: Option<(Conversation, Usage)>,
     /// What it counted last, of so many messages of the conversation.
     pub counted: Option<(usize, Usage)>,
+    /// The command line of the check that ran last.
+    pub last_check: Option<String>,
 }
 
 /// Takes in events one after another.
@@ -85,6 +88,7 @@ pub(crate) struct Fold {
     counted_before: Option<(Conversation, Usage)>,
     /// What a model counted for the request of so many messages that it answered last.
     counted: Option<(usize, Usage, Arc<str>)>,
+    last_check: LastCheck,
 }
 
 /// A message and the model that was talked to.
@@ -128,6 +132,7 @@ impl Restored {
             is_turn_open: fold.is_turn_open,
             is_shortened: fold.is_shortened,
             model: fold.model,
+            last_check: fold.last_check.command(),
         }
     }
 
@@ -183,6 +188,7 @@ impl Restored {
 
 impl Fold {
     pub(crate) fn take(&mut self, record: &Record) {
+        self.last_check.take(&record.event);
         match &record.event {
             SessionEvent::Turn(event) => self.turn(event),
             SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {

@@ -5,6 +5,7 @@
 mod clock;
 mod fold;
 mod kept_images;
+mod last_check;
 mod ledger;
 mod list;
 mod log;

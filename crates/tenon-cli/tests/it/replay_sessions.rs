@@ -23,6 +23,40 @@ fn nothing_differs(place: &Place) {
     assert!(run.out.contains("nothing differs") && run.error.is_empty(), "{run:?}");
 }
 
+/// What the receipts of the longest log say, and how often a check was asked for.
+fn receipts(place: &Place) -> (Vec<String>, usize) {
+    let logs = files_beneath(&place.path("home/.local/state/tenon/sessions"));
+    let logs = logs.iter().filter(|file| file.extension().is_some_and(|end| end == "jsonl"));
+    let logs = logs.map(|file| std::fs::read_to_string(file).unwrap());
+    let log = logs.max_by_key(String::len).unwrap();
+    let records: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let asked = records.iter().filter(|record| record["cause"] == "not_checked").count();
+    let states = records.iter().filter_map(|record| record["receipt"]["state"].as_str());
+    (states.map(str::to_owned).collect(), asked)
+}
+
+#[test]
+fn a_session_that_goes_on_asks_for_the_check_that_ran_last_in_it() {
+    let (check, done) = (|| bash("cd sub && make check"), || json!({"text": "Done."}));
+    let edits = |file: &str| bash(&format!("echo x > {file}"));
+    for (first, asked) in [
+        (json!([check(), done()]), 0),
+        (json!([check(), edits("n"), done(), json!({"text": "Not now."})]), 1),
+    ] {
+        for more in [&[][..], &["--fork"]] {
+            let place = Place::new();
+            place.write("work/sub/Makefile", "check:\n\t@true\n");
+            process(&place, first.clone(), &[]);
+            assert_eq!(receipts(&place).1, asked, "{first}");
+            process(&place, json!([edits("m"), done(), check(), done()]), more);
+            let (states, times) = receipts(&place);
+            let last = states.last().map(String::as_str);
+            assert_eq!((last, times), (Some("verified"), asked + 1), "{first} {more:?}");
+            nothing_differs(&place);
+        }
+    }
+}
+
 #[test]
 fn a_command_that_reached_its_time_limit_reaches_it_again() {
     let place = Place::new();

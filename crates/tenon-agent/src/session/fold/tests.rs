@@ -329,3 +329,43 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn the_last_check_is_the_one_that_ran_last_in_the_branch() {
+    let event = |value| serde_json::from_value::<SessionEvent>(value).unwrap();
+    let started = |command: &str| {
+        let call = json!({"id": "c", "name": "bash", "arguments": {"command": command}});
+        event(json!({"type": "call_started", "call": call, "subject": ""}))
+    };
+    let ended = |checks: &[&str]| {
+        let run = |command: &&str| json!({"command": command, "exit_code": 0, "ended_ms": 1, "duration_ms": 1, "tree": ""});
+        let checks: Vec<_> = checks.iter().map(run).collect();
+        let receipt = json!({"state": "unverified", "checks": checks, "tree": ""});
+        event(
+            json!({"type": "turn_ended", "reason": "finished", "answer": "", "usage": {}, "cost": null,
+            "steps": 1, "duration_ms": 1, "receipt": receipt}),
+        )
+    };
+    let asked = |command: &str| {
+        event(json!({"type": "continued", "cause": "not_checked", "reason": command,
+            "message": Message::user("Run it."), "number": 1, "number_max": 1}))
+    };
+    let turn = |events: Vec<SessionEvent>| [vec![user("p")], events].concat();
+    let last = |session: &Session| Restored::of(session, "", true).last_check;
+    for (events, expected) in [
+        (vec![started("make test"), ended(&[])], None),
+        (vec![ended(&["make lint", "make test"]), ended(&[])], Some("make test")),
+        (vec![started(" make test"), asked("make test"), ended(&[])], Some("make test")),
+        // Nobody ran what was asked for.
+        (vec![asked("make test"), ended(&[])], None),
+        (vec![ended(&["make lint"]), asked("make test"), ended(&[])], Some("make lint")),
+    ] {
+        let mut session = records(turn(events.clone()));
+        assert_eq!(last(&session).as_deref(), expected, "{events:?}");
+        // In a branch that is left nothing ran.
+        let rewound = session.rewind(1).unwrap();
+        session.lines.push(session.lines.last().unwrap() + 1);
+        session.records.push(Record { time_ms: 1, event: rewound.into() });
+        assert_eq!(last(&session), None, "{events:?}");
+    }
+}
