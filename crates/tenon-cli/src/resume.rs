@@ -2,6 +2,7 @@
 
 use std::{
     error::Error,
+    fmt::Display,
     io::{self, BufRead, IsTerminal, Write},
     path::{Path, PathBuf},
 };
@@ -12,6 +13,7 @@ use tenon_agent::{
     TurnEvent, list_sessions, read_session, rename_session,
 };
 use tenon_model::visible;
+use tenon_sandbox::{RootMoved, Workspace};
 
 use crate::{
     config::Config,
@@ -290,8 +292,22 @@ pub(crate) fn how_to_go_on(config: &Config, id: &str) -> Option<String> {
     let name =
         session.name.filter(|name| !name.contains(char::is_whitespace) && masked(name) == *name);
     let name = name.unwrap_or(session.id);
-    (!session.prompt.is_empty())
-        .then(|| Text::GoOnHint.say(config.look().language, &[("id", &visible(&name))]))
+    let text = if config.root.is_dir() { Text::GoOnHint } else { Text::GoOnElsewhereHint };
+    let folder = config.root.to_string_lossy();
+    let values: [(&str, &dyn Display); 2] =
+        [("id", &visible(&name)), ("folder", &visible(&folder))];
+    (!session.prompt.is_empty()).then(|| text.say(config.look().language, &values))
+}
+
+/// Fails where a folder of the session `id` is gone: no session could be begun or gone on with from here, and what
+/// runs in the background would end with this one.
+pub(crate) fn check_can_leave(workspace: &Workspace, id: &str) -> Result<(), CliError> {
+    match workspace.open_roots().check() {
+        Err(gone @ RootMoved::Gone(_)) => Err(CliError::failed(Text::WorkspaceUnopened)
+            .with_source(gone)
+            .with_hint(Text::HintGoOnElsewhere.with(&[("id", &id)]))),
+        _ => Ok(()),
+    }
 }
 
 /// Turns an error of a log into one of the program.

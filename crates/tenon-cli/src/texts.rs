@@ -106,6 +106,7 @@ texts! {
     Resumed: "session {id} goes on after {turns} turns; this was the last:", "会话 {id} 在 {turns} 轮之后继续；最后一轮是：";
     BeginningOmitted: "… its beginning is left out here; tenon show {id} has all of it", "…开头部分在此省略；tenon show {id} 显示全部";
     GoOnHint: "tenon --resume {id} goes on with this session.", "用 tenon --resume {id} 继续此会话。";
+    GoOnElsewhereHint: "{folder} is gone: tenon --cwd FOLDER --resume {id} goes on in another folder, in a new session.", "{folder} 已不存在：用 tenon --cwd 文件夹 --resume {id} 可在另一文件夹中以新会话继续。";
     Done: "done", "完成";
     Verified: "verified", "已验证";
     Unverified: "unverified", "未验证";

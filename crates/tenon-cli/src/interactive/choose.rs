@@ -97,7 +97,7 @@ impl Session<'_> {
             others.iter().map(|session| which_session::line(session).trim_end().into()).collect();
         let place = self.choose(Text::PickSession, &named).await?;
         let id = others.into_iter().nth(place)?.id;
-        Some(self.leave_for(Another::Resumed(id)))
+        self.leave_for(Another::Resumed(id))
     }
 
     /// Goes on with the session whose id or name is `wanted`.
@@ -107,7 +107,7 @@ impl Session<'_> {
             .and_then(|sessions| Ok(which_session::find(wanted, &sessions)?.id.clone()));
         match found {
             Ok(id) if id == self.session_id => self.say(Text::NoOtherSession),
-            Ok(id) => return Some(self.leave_for(Another::Resumed(id))),
+            Ok(id) => return self.leave_for(Another::Resumed(id)),
             Err(error) => self.say_error(&error),
         }
         None
@@ -118,7 +118,7 @@ impl Session<'_> {
             self.say(Text::NothingToFork);
             return None;
         }
-        Some(self.leave_for(Another::ForkOf(self.session_id.clone())))
+        self.leave_for(Another::ForkOf(self.session_id.clone()))
     }
 
     /// Goes back to before an earlier prompt, which the next line then begins with.

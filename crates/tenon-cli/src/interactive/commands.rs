@@ -57,7 +57,7 @@ impl Session<'_> {
             Act::Resume if words.is_empty() => return Ok(self.choose_session().await),
             Act::Resume => return Ok(self.resume(&words)),
             Act::Fork => return Ok(self.fork()),
-            Act::New => return Ok(Some(self.leave_for(Another::New))),
+            Act::New => return Ok(self.leave_for(Another::New)),
             Act::Transcript => self.say_transcript(),
             Act::Copy => self.copy(),
             Act::Export => self.export(&words),
@@ -78,9 +78,13 @@ impl Session<'_> {
         Ok(None)
     }
 
-    /// Ends this session for another one.
-    pub(super) fn leave_for(&mut self, another: Another) -> Ended {
-        Ended::For(another, std::mem::take(&mut self.choices))
+    /// Ends this session for another one, if that can be had.
+    pub(super) fn leave_for(&mut self, another: Another) -> Option<Ended> {
+        if let Err(error) = resume::check_can_leave(&self.workspace, &self.session_id) {
+            self.say_error(&error);
+            return None;
+        }
+        Some(Ended::For(another, std::mem::take(&mut self.choices)))
     }
 
     pub(super) fn say_error(&self, error: &CliError) {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     program::{Place, Run},
+    terminal::{Home, Terminal, is_running},
     undo::bash,
 };
 
@@ -76,5 +77,32 @@ fn every_call_says_that_the_workspace_is_another_one_and_does_nothing() {
         let model = place.script(json!([bash("cat README > again"), {"text": "Done."}]));
         place.run(&["--print", "--continue", "--model", &model, "go on"]).ends_with(0);
         assert_eq!(fs::read_to_string(place.path("work/again")).unwrap(), "theirs\n");
+    }
+}
+
+#[test]
+fn a_session_whose_folder_is_gone_is_not_left_for_another_that_cannot_begin() {
+    for (flags, sleep) in [(&["--plain"][..], "sleep 300.06181"), (&[], "sleep 300.06182")] {
+        let job = json!({ "command": format!("exec {sleep}"), "background": true });
+        let home = Home::new(json!([call("bash", job), {"text": "It runs."}]));
+        let mut terminal = Terminal::start(&home, flags, 200, &[]);
+        terminal.wait_for("Ctrl-D ends", 1);
+        terminal.press("go\r");
+        terminal.wait_for("It runs.", 1);
+        terminal.wait_for("1 job is running in the background", 1);
+        terminal.wait_until("the job", |_| is_running(sleep));
+        let away = home.work().with_file_name("away");
+        fs::rename(home.work(), &away).unwrap();
+        for (command, times) in [("/fork\r", 1), ("/new\r", 2)] {
+            terminal.press(command);
+            terminal.wait_for("is gone since this session began", times);
+            terminal.wait_for("in another terminal goes on in another folder", times);
+        }
+        assert!(is_running(sleep), "{flags:?}");
+        terminal.press("\x04");
+        assert_eq!(terminal.exit_code(), 0, "{flags:?}");
+        let said = terminal.everything();
+        let hint = "is gone: tenon --cwd FOLDER --resume ";
+        assert!(said.contains(hint) && !said.contains("goes on with this session"), "{said}");
     }
 }

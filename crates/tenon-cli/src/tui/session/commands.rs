@@ -10,6 +10,7 @@ use crate::{
     jobs,
     past::Wish,
     render::{Style, grouped},
+    resume,
     texts::{Text, translated},
     tui::{charts, commands::Act, front::Said, line::Line, surroundings::size},
 };
@@ -46,8 +47,11 @@ impl Session<'_> {
         }
     }
 
-    /// Ends this session for another one.
+    /// Ends this session for another one, if that can be had.
     pub(super) fn leave_for(&mut self, another: Another) {
+        if let Err(error) = resume::check_can_leave(&self.workspace, &self.session_id) {
+            return self.say_error(&error);
+        }
         self.ending = Some(Ended::For(another, std::mem::take(&mut self.choices)));
     }
 
