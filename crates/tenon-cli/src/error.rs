@@ -67,6 +67,15 @@ impl CliError {
         self
     }
 
+    /// Says `other` in the place of a hint, where what that names is not to be had.
+    #[must_use]
+    pub(crate) fn with_hint_instead(mut self, of: Text, other: Text) -> Self {
+        for hint in self.hints.iter_mut().filter(|hint| hint.is(of)) {
+            *hint = other.into();
+        }
+        self
+    }
+
     /// Keeps what caused it; its words are printed after a colon.
     #[must_use]
     pub(crate) fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {

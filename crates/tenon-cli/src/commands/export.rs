@@ -88,7 +88,8 @@ fn pack_bundle(
     to: &Path,
     config: &Config,
 ) -> Result<ExitStatus, CliError> {
-    let files = replay::Rebuilt::of(session, config)?;
+    let files = replay::Rebuilt::of(session, config)
+        .map_err(|error| error.with_hint_instead(Text::HintToolsFrom, Text::HintExportDocument))?;
     let language = config.look().language;
     let notes: Vec<Sentence> = files.notes.iter().map(Sentence::of_library).collect();
     say_notices(&notes, language);

@@ -156,6 +156,7 @@ texts! {
     FileNotCopied: "{path} cannot be copied", "无法复制 {path}";
     TooLargeToCopy: "the workspace is too large to be copied: more than {n} files or {bytes} GiB", "工作区太大，无法复制：超过 {n} 个文件或 {bytes} GiB";
     HintToolsFrom: "--with-tools-from LOG replays without the workspace", "--with-tools-from 日志 不用工作区即可重放";
+    HintExportDocument: "without --bundle the session is exported as a document, which needs no workspace", "不加 --bundle 会将会话导出为文档，不需要工作区";
     NotPutBack: "the files cannot be put back in the copy", "无法在副本中恢复文件";
     NoBundle: "{path} is no bundle that can be replayed", "{path} 不是可以重放的包";
     BundleWithoutLog: "the bundle has no log", "包中没有日志";

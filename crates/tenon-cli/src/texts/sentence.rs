@@ -34,6 +34,11 @@ impl Sentence {
         Self::OfLibrary(said.to_string().trim_end().to_owned())
     }
 
+    /// Whether it is this text, with whatever values.
+    pub(crate) fn is(&self, text: Text) -> bool {
+        matches!(self, Self::OfTable(own, _) if *own == text)
+    }
+
     /// Returns it with `more` behind a colon.
     pub(crate) fn with_more(self, more: impl Into<Self>) -> Self {
         Self::About(Box::new((self, more.into())))

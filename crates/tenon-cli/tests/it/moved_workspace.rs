@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     program::{Place, Run},
     terminal::{Home, Terminal, is_running},
-    undo::bash,
+    undo::{bash, session_of},
 };
 
 const WAITS: &str = "echo first > made; touch ready; until [ -e stop ]; do sleep 0.01; done";
@@ -105,4 +105,25 @@ fn a_session_whose_folder_is_gone_is_not_left_for_another_that_cannot_begin() {
         let hint = "is gone: tenon --cwd FOLDER --resume ";
         assert!(said.contains(hint) && !said.contains("goes on with this session"), "{said}");
     }
+}
+
+#[test]
+fn what_is_said_of_a_session_whose_folder_is_gone_works() {
+    let place = Place::new();
+    let id = session_of(&place, &["echo 1 > a"]);
+    let away = place.path("away");
+    fs::rename(place.path("work"), &away).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut tenon = place.tenon(arguments);
+        Run::of(tenon.current_dir(&away).output().unwrap())
+    };
+    let refused = run(&["export", &id, "--bundle", "out.tar.gz"]).ends_with(1);
+    let refused = refused.says(&["without --bundle the session is exported as a document"]);
+    assert!(!refused.error.contains("--with-tools-from"), "{refused:?}");
+    run(&["replay", &id]).ends_with(1).says(&["--with-tools-from LOG replays"]);
+    run(&["replay", &id, "--with-tools-from", &id]).ends_with(0);
+    run(&["export", &id, "-o", "out.md"]).ends_with(0);
+    let model = place.script(json!([bash("cat a"), {"text": "Done."}]));
+    let folder = away.to_str().unwrap();
+    run(&["-p", "--model", &model, "--cwd", folder, "--resume", &id, "go on"]).ends_with(0);
 }
