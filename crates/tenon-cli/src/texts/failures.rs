@@ -139,7 +139,7 @@ texts! {
     NoSuchStep: "there is no step or call `{from}`", "没有步骤或调用 `{from}`";
     HintSteps: "the session has {n} {n:step|steps}; {after} is how it left the files", "本会话共有 {n} 步；{after} 表示会话结束时的文件";
     HintChanges: "`tenon changes {id}` lists them", "`tenon changes {id}` 列出它们";
-    HintGoOnElsewhere: "put it back; or `tenon --cwd FOLDER --resume {id}` in another terminal goes on in another folder, in a new session", "请把它放回去；或在另一个终端中用 `tenon --cwd 文件夹 --resume {id}` 在另一文件夹中以新会话继续";
+    HintGoOnElsewhere: "`tenon --cwd FOLDER --resume {id}` in another terminal goes on in another folder, in a new session", "在另一个终端中用 `tenon --cwd 文件夹 --resume {id}` 可在另一文件夹中以新会话继续";
     HintResumeHere: "`/resume` lists the sessions", "`/resume` 列出会话";
     HintNothingToUndoHere: "`/changes` lists what calls changed; `/resume` lists the sessions", "`/changes` 列出各个调用的改动；`/resume` 列出会话";
     HintUndoOtherHere: "another session has changes left: /resume {id}, then /undo", "另一个会话还有可撤销的改动：先 /resume {id}，再 /undo";
