@@ -51,6 +51,14 @@ impl Moment {
         let seconds = self.seconds.saturating_add(seconds).saturating_add(i64::from(carried));
         Self { seconds, nanoseconds }
     }
+
+    /// Returns the moment a nanosecond earlier.
+    pub(crate) fn just_before(self) -> Self {
+        match self.nanoseconds.checked_sub(1) {
+            Some(nanoseconds) => Self { nanoseconds, ..self },
+            None => Self { seconds: self.seconds.saturating_sub(1), nanoseconds: 999_999_999 },
+        }
+    }
 }
 
 /// Names and values, sorted.

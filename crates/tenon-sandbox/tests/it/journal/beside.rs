@@ -5,6 +5,7 @@ use tenon_sandbox::{Changes, CheckpointId, Conflicts, Undone};
 
 use super::tree::{Tree, difference};
 use super::{Scene, Walls};
+use crate::skipped::skipped;
 
 const PREPARE: &str = "printf 'line1\\n' > f; mkdir d; echo x > d/x; echo y > d/y";
 
@@ -262,4 +263,27 @@ fn what_a_person_changed_since_is_a_conflict_of_a_job_and_a_call_beside_it() {
     beside.scene.prepare("echo mine >> f");
     let refused = beside.scene.journal.undo(&[job], "session", &Conflicts::Refuse);
     assert!(matches!(refused, Ok(Undone::Conflicts(_))), "{refused:?}");
+}
+
+#[test]
+fn what_a_person_changes_in_the_moment_in_which_a_call_ends_is_theirs() {
+    use std::io::Write;
+    // The same versions and a little older.
+    if !tenon_sandbox::probe().pid_max_in_namespace {
+        return skipped("the times of this kernel's files go by ticks");
+    }
+    // Within a tick of the kernel's clock, mostly.
+    for _ in 0..8 {
+        let scene = Scene::new(Walls::None);
+        scene.prepare(PREPARE);
+        let (job, call) = (scene.begin(), scene.begin());
+        let n = scene.root().join("d/q/n");
+        scene.start("mkdir q; echo 1 > q/n", &scene.sandbox.recording(&job));
+        scene.start("mv q d/q", &scene.sandbox.recording(&call));
+        let mut file = std::fs::File::options().append(true).open(n).unwrap();
+        let ids = [&call, &job].map(|one| one.finish().unwrap().id.unwrap());
+        file.write_all(b"mine\n").unwrap();
+        let refused = scene.journal.undo(&ids, "session", &Conflicts::Refuse);
+        assert!(matches!(refused, Ok(Undone::Conflicts(_))), "{refused:?}");
+    }
 }
