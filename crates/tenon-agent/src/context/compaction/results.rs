@@ -132,14 +132,13 @@ pub(super) fn excerpts(
     let too_long = long_results(messages).filter(|result| weight_of_text(&result.content) > each);
     too_long
         .map(|result| {
-            // An excerpt becomes a shorter one of the same.
-            let known = handle_in(&result.content).map(str::to_owned);
-            let whole = &result.content;
-            let excerpt = known.as_ref().and_then(|_| Some(whole.rsplit_once('\n')?.0));
-            let handle = known.unwrap_or_else(|| handle(result));
+            // An excerpt becomes a shorter one. What handle it names is its own affair: a command can print one.
+            let excerpt = handle_in(&result.content).and_then(|_| result.content.rsplit_once('\n'));
+            let content = excerpt.map_or(&*result.content, |(content, _)| content);
+            let handle = handle(result);
             let text = format!(
                 "{}\n{LEFT_OUT}the middle of {}. {RECALL}{handle}{GIVES_ALL}",
-                cut(excerpt.unwrap_or(whole), each),
+                cut(content, each),
                 calls.name(&result.call_id),
             );
             ShorterResult { handle, call_id: result.call_id.clone(), text: Some(text) }
