@@ -1,10 +1,9 @@
 //! Knows what was changed and checked: the state of the workspace's files before a turn first acts,
 //! before and after each check and at the turn's end.
 //!
-//! Nothing is looked at where no check is known and none runs: then it counts what calls say that they
-//! changed. A check that may have taken old output for
-//! fresh, because an undo gave files old times beside a cache that it left out, proves nothing. What a file
-//! tool wrote counts wherever it lies, also where files of commands do not.
+//! Nothing is looked at where no check is known and none runs: what calls say that they changed counts there.
+//! A check that may have taken old output for fresh, because an undo gave files old times beside a cache that it
+//! left out, proves nothing. What a file tool wrote counts wherever it lies, also where files of commands do not.
 
 use std::{
     path::Path,
@@ -217,7 +216,7 @@ impl Receipts {
         let files = || changed.iter().flat_map(|changes| &changes.files);
         let in_added = files().any(|file| is_in_added(Path::new(&file.path)));
         let mut names = files().flat_map(|file| file.from.iter().chain([&file.path]));
-        let is_told = names.any(|name| is_told(Path::new(name)));
+        let is_told = names.any(|name| is_of_project(Path::new(name)));
         let mut state = self.state();
         state.changed_unseen |= !changed.is_empty();
         state.changed_told |= is_told;
@@ -357,7 +356,7 @@ impl State {
 }
 
 /// Says whether what is at `path`, or was, is one of the project's own files.
-fn is_told(path: &Path) -> bool {
+fn is_of_project(path: &Path) -> bool {
     !is_cache(path) && !path.iter().any(|part| part == ".git")
 }
 

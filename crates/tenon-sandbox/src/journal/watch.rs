@@ -48,7 +48,8 @@ const ALONE_AFTER: u32 = 16;
 const EARLIER_MAX: usize = 8;
 
 /// Watches a command until everything that came from it has ended; then tells `ended` what it was
-/// refused, in words for people. In folders of the workspace that are `held` the walls let nothing be written. With `rights_beneath`, permissions, owners, times and attributes
+/// refused, in words for people. In folders of the workspace that are `held` the walls let nothing be
+/// written. With `rights_beneath`, permissions, owners, times and attributes
 /// change in the workspace and beneath these folders only: a courtesy and no wall, because what a
 /// path means may change after the question. It reserves no more of `room` than it may take.
 pub(crate) fn watch(

@@ -87,6 +87,13 @@ pub(crate) enum Part {
     Link { target: PathBuf },
 }
 
+impl Part {
+    /// Whether it is something of the machine's that commands see and do not write.
+    pub(crate) fn is_only_read(&self) -> bool {
+        matches!(self, Self::Kept { writable: false, .. })
+    }
+}
+
 /// Returns what a step came to; `None` where commands do without it: what they would only read, and whose name somebody
 /// exchanged meanwhile, as a command of another session can.
 ///
@@ -101,12 +108,13 @@ pub(super) fn unless_exchanged<T>(
         let is_root = |step: &Step| matches!(step.part, Part::Kept { writable: true, .. });
         steps.iter().any(|above| is_root(above) && step.path.starts_with(&above.path))
     };
-    let is_only_read = matches!(step.part, Part::Kept { writable: false, .. });
     match answer {
-        Err(errno) if is_only_read && EXCHANGED.contains(&errno) => match is_in_root() {
-            true => Err(Errno::STALE),
-            false => Ok(None),
-        },
+        Err(errno) if step.part.is_only_read() && EXCHANGED.contains(&errno) => {
+            match is_in_root() {
+                true => Err(Errno::STALE),
+                false => Ok(None),
+            }
+        }
         answer => answer.map(Some),
     }
 }

@@ -68,9 +68,8 @@ impl Plan {
     /// Returns the folders beneath the session's own that are read-only to commands: toolchains.
     pub(super) fn held(&self) -> Vec<PathBuf> {
         let is_in_root = |path: &Path| self.own_roots.iter().any(|root| path.starts_with(root));
-        let is_only_read = |part: &Part| matches!(part, Part::Kept { writable: false, .. });
         let steps = self.layout.steps.iter();
-        let held = steps.filter(|step| is_only_read(&step.part) && is_in_root(&step.path));
+        let held = steps.filter(|step| step.part.is_only_read() && is_in_root(&step.path));
         held.map(|step| step.path.clone()).collect()
     }
 
@@ -269,9 +268,8 @@ fn pinned(
     };
     let is_below_root = |path: &&Path| !roots.iter().any(|root| root == path);
     let closed = secrets::named(settings, home, roots).into_iter().chain(settings.state_in_root());
-    let is_only_read = |part: &Part| matches!(part, Part::Kept { writable: false, .. });
     let only_read = parts.iter().filter(|(path, part)| {
-        is_only_read(part) && roots.iter().any(|root| path.starts_with(root))
+        part.is_only_read() && roots.iter().any(|root| path.starts_with(root))
     });
     let mut pinned = BTreeSet::new();
     for path in closed.chain(only_read.map(|(path, _)| path.clone())) {
