@@ -22,7 +22,9 @@ use tenon_agent::{
     Verdict, core_tools,
 };
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
-use tenon_sandbox::{FileError, Journal, Workspace, secrets_of_home, secrets_of_root};
+use tenon_sandbox::{
+    FileError, Journal, Workspace, secrets_of_home, secrets_of_root, toolchains_within,
+};
 
 pub(crate) use answer::answer;
 pub(crate) use other_model::{
@@ -38,7 +40,7 @@ pub(crate) use walls::{proxy, walls};
 use self::recall::LogRecall;
 use crate::{
     args::SessionArgs,
-    config::{Config, Endpoint, Folders, RuleFor, Settings, read_rule},
+    config::{Config, Endpoint, RuleFor, Settings, read_rule},
     error::CliError,
     masked,
     model_choice::{self, Choice, Chosen},
@@ -304,11 +306,15 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     let own: [&Path; 4] = [&folders.config, &file, &folders.state, &folders.cache];
     let workspace =
         own.iter().fold(workspace, |workspace, folder| workspace.with_own_folder(folder));
-    Ok(with_closed_places(workspace.with_protected(&config.own_files()), folders))
+    Ok(with_places_of_home(workspace, config))
 }
 
-/// Closes to file tools where programs keep secrets and what is tenon's own, as far as it lies in the workspace.
-fn with_closed_places(workspace: Workspace, folders: &Folders) -> Workspace {
+/// Closes to file tools where programs keep secrets and what is tenon's own, and protects what the user's programs
+/// start with or run from, as far as it lies in the workspace.
+fn with_places_of_home(workspace: Workspace, config: &Config) -> Workspace {
+    let folders = &config.folders;
+    let toolchains = toolchains_within(&folders.home, &workspace.roots());
+    let workspace = workspace.with_protected(&config.own_files()).with_toolchains(&toolchains);
     let secrets: Vec<_> = secrets_of_home(&folders.home)
         .chain(secrets_of_root())
         .chain([folders.config.clone()])

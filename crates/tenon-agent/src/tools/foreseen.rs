@@ -69,7 +69,7 @@ fn of_write(
         _ => {}
     }
     let is_there = place.kind.is_some();
-    let path = place.absolute.to_str().filter(|_| place.protected)?;
+    let path = place.absolute.to_str().filter(|_| place.protected && !place.in_toolchain)?;
     let action = write_action(path, workspace);
     let Action::Write { path: shown, .. } = &action else { return None };
     let shown = match write.kind {

@@ -11,7 +11,7 @@ use tenon_sandbox::{
 use super::{
     ToolContext, kernel, listed, outside, ran_in,
     refused_calls::DENIED,
-    refused_toolchains,
+    refused_toolchains::{self, is_protected_elsewhere},
     said::{Said, first_words, is_quoted},
     sight,
 };
@@ -497,7 +497,7 @@ fn named_in_script(said: &Said<'_>) -> Vec<String> {
         words.flat_map(move |word| ran_in::led_to(command, word, said.context))
     });
     let is_protected = |path: &String| {
-        said.context.workspace.locate(path).is_ok_and(|location| location.protected)
+        said.context.workspace.locate(path).is_ok_and(|place| is_protected_elsewhere(&place))
     };
     named.filter(is_protected).take(LINES_MAX).collect()
 }
@@ -506,10 +506,10 @@ fn named_in_script(said: &Said<'_>) -> Vec<String> {
 /// protected each word would, so there the file is there, or the line names it.
 fn is_protected(said: &Said<'_>, word: &str, path: &str, line: &str) -> bool {
     let workspace = &said.context.workspace;
-    let is_by_itself = || workspace.locate(word).is_ok_and(|location| location.protected);
+    let is_by_itself = || workspace.locate(word).is_ok_and(|place| is_protected_elsewhere(&place));
     workspace.locate(path).is_ok_and(|location| {
         let is_named = location.kind.is_some() || is_named(word, line) || is_by_itself();
-        location.protected && is_named
+        is_protected_elsewhere(&location) && is_named
     })
 }
 

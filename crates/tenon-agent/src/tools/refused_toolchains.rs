@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tenon_sandbox::Location;
+
 use super::{
     listed, ran_in,
     said::{Said, first_words},
@@ -13,8 +15,8 @@ const HELD: &str = "files: the user's toolchains are read-only to commands here;
 
 /// Of those that the workspace is around: there what is written is to stay, so no layer lies in front of them.
 const HELD_WITHIN: &str = "files: the user's toolchains are read-only to commands also in the workspace; a place of its \
-                           own beside them (CARGO_HOME and the like) can be written, write_file writes there, too, \
-                           --add-dir FOLDER would open it";
+                           own beside them (CARGO_HOME and the like) can be written, write_file writes there with \
+                           the user's yes, --add-dir FOLDER would open it";
 
 /// Stands for the toolchain's folder in the sentence above.
 const FOLDER: &str = "FOLDER";
@@ -111,6 +113,11 @@ pub(super) fn of_name(said: &Said<'_>, name: &str) -> Option<String> {
 fn of_held(said: &Said<'_>, path: &Path) -> Option<String> {
     let folder = said.context.sandbox.toolchain_in_root(path)?;
     Some(HELD_WITHIN.replacen(FOLDER, &listed::name(&folder), 1))
+}
+
+/// Whether a place is protected and lies in no toolchain that the workspace is around.
+pub(super) fn is_protected_elsewhere(place: &Location) -> bool {
+    place.protected && !place.in_toolchain
 }
 
 /// Whether a path lies in a toolchain that the workspace is around.

@@ -11,7 +11,7 @@ use tenon_model::{Abilities, ScriptedProvider};
 use tenon_sandbox::{Journal, Workspace};
 
 use super::{
-    journal_options, masking, no_folder, recall::LogRecall, rules, walls, with_closed_places,
+    journal_options, masking, no_folder, recall::LogRecall, rules, walls, with_places_of_home,
 };
 use crate::{
     args::SessionArgs,
@@ -122,7 +122,7 @@ fn workspace(config: &Config, files: &Rebuilt) -> Result<Workspace, CliError> {
     let cache = files.home.as_ref().map(|_| &folders.cache);
     let own = own.into_iter().chain(cache);
     let workspace = own.fold(workspace, |workspace, folder| workspace.with_own_folder(folder));
-    Ok(with_closed_places(workspace.with_protected(&config.own_files()), folders))
+    Ok(with_places_of_home(workspace, config))
 }
 
 /// Returns the journal of the copy, if the session had one: what calls change is compared, and told

@@ -1,5 +1,5 @@
 //! A workspace that is the home folder, or holds it: where programs keep secrets is asked about by its name for
-//! file tools, and what is tenon's own is closed.
+//! file tools, as is what they write in toolchains, and what is tenon's own is closed.
 
 use std::{os::unix::fs::symlink, path::Path};
 
@@ -164,4 +164,110 @@ fn long_results_are_read_in_a_home_as_everywhere() {
     let found = results(&place, &home, &["--continue"], &calls);
     assert!(found[0].contains("1\t1\n2\t2"), "{found:?}");
     assert!(found[1].contains("Error: Closed: "), "{found:?}");
+}
+
+#[test]
+fn toolchains_are_written_by_name_alone_by_every_way_and_read_freely() {
+    let place = Place::new();
+    let home = place.path("home");
+    for file in [".cargo/config.toml", ".local/bin/tool", "go/pkg/mod/x.go"] {
+        place.write(&format!("home/{file}"), "as it was\n");
+    }
+    place.write("home/data/.rustup/settings.toml", "as it was\n");
+    place.write("home/src/a", "of the work\n");
+    for (target, link) in [
+        (".cargo", "way"),
+        (".cargo/config.toml", "file"),
+        ("../.cargo", "src/up"),
+        ("data/.rustup", ".rustup"),
+    ] {
+        symlink(target, home.join(link)).unwrap();
+    }
+    let absolute = home.join(".cargo/config.toml").display().to_string();
+    let written = |path: &str| ("write_file", json!({"path": path, "content": "changed\n"}));
+    let edited =
+        |path: &str| ("edit_file", json!({"path": path, "old_text": "was", "new_text": "is"}));
+    let paths = [
+        (".cargo/config.toml", ".cargo/config.toml"),
+        (".cargo/bin/new", ".cargo/bin/new"),
+        ("src/../.cargo//./config.toml", ".cargo/config.toml"),
+        ("way/config.toml", ".cargo/config.toml"),
+        ("way/bin/new", ".cargo/bin/new"),
+        ("file", ".cargo/config.toml"),
+        ("src/up/config.toml", ".cargo/config.toml"),
+        ("../home/.cargo/config.toml", ".cargo/config.toml"),
+        (&absolute, ".cargo/config.toml"),
+        (".local/bin/tool", ".local/bin/tool"),
+        ("go/pkg/mod/x.go", "go/pkg/mod/x.go"),
+    ];
+    for folder in [home.clone(), place.path("")] {
+        let from = |path: &str| match path.starts_with('/') {
+            true => path.to_owned(),
+            false => home.join(path).strip_prefix(&folder).unwrap().display().to_string(),
+        };
+        let calls: Vec<_> = paths.iter().map(|(path, _)| written(&from(path))).collect();
+        for ((path, place), result) in paths.iter().zip(results(&place, &folder, &[], &calls)) {
+            let place = from(place);
+            let reason = format!("writing `{place}` can make other programs run code later");
+            let flag = format!("--allow 'write_file({place})'");
+            assert!(result.contains(&reason) && result.contains(&flag), "{path}: {result}");
+        }
+        let refused = results(&place, &folder, &[], &[edited(&from("file"))]).remove(0);
+        assert!(refused.contains("can make other programs run code later"), "{refused}");
+        let all = [
+            read(&from("way/config.toml")),
+            ("grep", json!({"pattern": "as it", "path": from(".cargo")})),
+        ];
+        for result in results(&place, &folder, &[], &all) {
+            assert!(result.contains("as it was"), "{result}");
+        }
+        assert!(!home.join(".cargo/bin").exists());
+        let read = |name: &str| std::fs::read_to_string(home.join(name)).unwrap();
+        assert_eq!(read(".cargo/config.toml"), "as it was\n");
+        // What commands write there, too, is the workspace's: behind a link, or beside toolchains.
+        let free = [".rustup/new", "go/new"].map(|path| written(&from(path)));
+        for result in results(&place, &folder, &[], &free) {
+            assert!(result.starts_with("Wrote "), "{result}");
+        }
+        Run::of(place.tenon(&["undo", "2"]).current_dir(&folder).output().unwrap()).ends_with(0);
+
+        // A yes is a rule that names the file, or the folder as one of the session.
+        let way = [edited(&from("way/config.toml")), written(&from(".local/bin/tool"))];
+        let found = results(&place, &folder, &["--allow", "write(~/.cargo/config.toml)"], &way);
+        let refused = results(&place, &folder, &["--allow", "write(**)"], &way[1..]).remove(0);
+        assert!(refused.contains("can make other programs run code later"), "{refused}");
+        assert_eq!(read(".cargo/config.toml"), "as it is\n", "{found:?}");
+        assert!(found[1].contains("can make other programs run code later"), "{found:?}");
+        Run::of(place.tenon(&["undo"]).current_dir(&folder).output().unwrap()).ends_with(0);
+        assert_eq!(read(".cargo/config.toml"), "as it was\n");
+        let opened = home.join(".cargo").display().to_string();
+        let found = results(&place, &folder, &["--add-dir", &opened], &way);
+        assert_eq!(read(".cargo/config.toml"), "as it is\n", "{found:?}");
+        assert!(found[1].contains("can make other programs run code later"), "{found:?}");
+        Run::of(place.tenon(&["undo"]).current_dir(&folder).output().unwrap()).ends_with(0);
+        assert_eq!(read(".cargo/config.toml"), "as it was\n");
+    }
+}
+
+#[test]
+fn commands_do_not_write_what_file_tools_ask_about_in_toolchains() {
+    let place = Place::new();
+    let home = place.path("home");
+    for file in [".cargo/config.toml", ".local/bin/tool", "data/.rustup/settings.toml"] {
+        place.write(&format!("home/{file}"), "as it was\n");
+    }
+    symlink("data/.rustup", home.join(".rustup")).unwrap();
+    let files = [".cargo/config.toml", ".local/bin/tool", ".rustup/new", ".cargo/../a"];
+    let write = |path: &&str| ("write_file", json!({"path": path, "content": "by a tool\n"}));
+    let calls: Vec<_> = files.iter().map(write).collect();
+    let tools = results(&place, &home, &[], &calls);
+    let command = |path: &&str| ("bash", json!({"command": format!("echo by a command > {path}")}));
+    let calls: Vec<_> = files.iter().map(command).collect();
+    let commands = results(&place, &home, &["--sandbox", "a"], &calls);
+    for (path, (tool, command)) in files.iter().zip(tools.iter().zip(&commands)) {
+        let is_asked = tool.contains("can make other programs run code later");
+        assert_eq!(is_asked, command.contains("Read-only file system"), "{path}: {tool} {command}");
+    }
+    let yes = "write_file writes there with the user's yes";
+    assert!(commands[1].contains(yes), "{commands:?}");
 }

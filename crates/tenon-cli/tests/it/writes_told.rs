@@ -319,9 +319,11 @@ fn check_around(folder: &str, flags: &[&str], rows: &[(&str, Option<&str>)]) {
 
 #[test]
 fn a_toolchain_that_the_workspace_is_around_is_told_as_such_with_what_opens_it() {
-    let opens = "write_file writes there, too, --add-dir ~/.local/bin would open it";
-    let opens_cache = "write_file writes there, too, --add-dir ~/.cache/uv would open it";
-    let opens_modules = "write_file writes there, too, --add-dir ~/go/pkg would open it";
+    let opens = "write_file writes there with the user's yes, --add-dir ~/.local/bin would open it";
+    let opens_cache =
+        "write_file writes there with the user's yes, --add-dir ~/.cache/uv would open it";
+    let opens_modules =
+        "write_file writes there with the user's yes, --add-dir ~/go/pkg would open it";
     let refused = "files: the user's toolchains are read-only to commands also in the workspace (refused: \
                    ~/.cargo/registry/new)";
     let rows = [

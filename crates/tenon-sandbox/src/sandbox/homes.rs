@@ -66,6 +66,12 @@ fn of_people(list: &str, own: u32) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Returns where a home is, links followed; `None` where it is no folder, or all of the machine.
+pub(super) fn home_folder(home: &Path) -> Option<PathBuf> {
+    let home = home.canonicalize().ok()?;
+    (home.parent().is_some() && home.is_dir()).then_some(home)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

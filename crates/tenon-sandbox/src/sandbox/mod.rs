@@ -48,6 +48,7 @@ use self::secrets::OfSystem;
 pub use self::secrets::{of_home as secrets_of_home, of_root_here as secrets_of_root};
 pub use self::settings::Settings;
 use self::state::{Planned, State, Tree};
+pub use self::toolchains::toolchains_within;
 use self::unkept::PrivateFolders;
 use self::variables::put_behind_walls;
 use self::watched::Watched;

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::git_settings::git_settings;
+use super::homes::home_folder;
 use super::secrets::{OfSystem, Secrets};
 use super::stamp::{Names, Stamp};
 use super::toolchains::{self, TOOLCHAINS};
@@ -532,11 +533,6 @@ fn owner(settings: &Settings) -> Owner {
     }
     let first = settings.roots.first().and_then(|root| std::fs::symlink_metadata(root).ok());
     first.map_or(own, |root| Owner { user: root.uid(), group: root.gid() })
-}
-
-fn home_folder(home: &Path) -> Option<PathBuf> {
-    let home = home.canonicalize().ok()?;
-    (home.parent().is_some() && home.is_dir()).then_some(home)
 }
 
 fn in_order<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {

@@ -127,13 +127,48 @@ const SHARED: [&str; 22] = [
 /// leads to only where that is named like it and is nobody else's. Whoever writes in HOME can put a link there, and
 /// exchange it at any time, so each is followed once.
 pub(super) fn of_home(settings: &Settings, home: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let held = held_within(home, &settings.roots);
     let shown = |name: &str| {
         let path = home.join(name);
+        if lies_within(&path, &settings.roots) {
+            return held.contains(&path).then(|| (path.clone(), path));
+        }
         let real = path.canonicalize().ok()?;
         let is_shown = real == path || may_be_linked(&real, name, settings, home);
         is_shown.then_some((path, real))
     };
     TOOLCHAINS.into_iter().filter_map(shown).collect()
+}
+
+/// Returns the toolchains in the folder `home` that lie in one of `roots` and are not opened with it: those that are
+/// there, by their names and not behind a link. Commands do not write them, and file tools with a yes alone
+/// ([`crate::Workspace::with_toolchains`]). The roots are absolute and without links, as what is returned.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// let home = folder.path().canonicalize()?;
+/// std::fs::create_dir(home.join(".cargo"))?;
+/// let held = |roots: &[_]| tenon_sandbox::toolchains_within(&home, roots);
+/// assert_eq!(held(&[home.clone()]), [home.join(".cargo")]);
+/// assert!(held(&[home.clone(), home.join(".cargo")]).is_empty());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use]
+pub fn toolchains_within(home: &Path, roots: &[PathBuf]) -> Vec<PathBuf> {
+    homes::home_folder(home).map(|home| held_within(&home, roots)).unwrap_or_default()
+}
+
+/// Returns the same for a home without links.
+fn held_within(home: &Path, roots: &[PathBuf]) -> Vec<PathBuf> {
+    let is_held = |path: &PathBuf| {
+        lies_within(path, roots) && path.canonicalize().is_ok_and(|real| real == *path)
+    };
+    TOOLCHAINS.iter().map(|name| home.join(name)).filter(is_held).collect()
+}
+
+/// Whether a path lies in one of the roots and is none.
+fn lies_within(path: &Path, roots: &[PathBuf]) -> bool {
+    roots.iter().any(|root| path.starts_with(root)) && !roots.iter().any(|root| path == root)
 }
 
 /// Whether commands see what a link in HOME leads to, which a copy of a home has from somebody else, and a folder of

@@ -73,6 +73,8 @@ struct Shared {
     own_folders: Vec<PathBuf>,
     /// Files and folders inside a root that are protected by where they are.
     protected: Vec<PathBuf>,
+    /// Folders of toolchains inside a root, which are protected there.
+    toolchains: Vec<PathBuf>,
     /// What is inside a root and not opened with it.
     closed: Vec<(PathBuf, Closed)>,
     /// Protected places that may be written all the same: somebody said yes to each by its name.
@@ -114,6 +116,8 @@ pub struct Location {
     pub protected: bool,
     /// It is protected by a name of the list alone: not by where it is, and not as a repository's own.
     pub by_name: bool,
+    /// It lies in a toolchain of the user's, which is protected, and which commands do not write.
+    pub in_toolchain: bool,
     /// Writing it is never possible.
     pub read_only: bool,
     /// What is there; `None` when nothing is.
@@ -130,6 +134,7 @@ impl Workspace {
             roots: vec![Arc::new(Root::open(root)?)],
             own_folders: Vec::new(),
             protected: Vec::new(),
+            toolchains: Vec::new(),
             closed: Vec::new(),
             lifted: Vec::new(),
             files: Vec::new(),
@@ -223,6 +228,27 @@ impl Workspace {
         Self { shared: Arc::new(shared), recording: self.recording }
     }
 
+    /// Protects folders of toolchains against writing ([`crate::toolchains_within`]): the user's programs run from
+    /// there. What lies in a root that is one of them, or lies in it, is not protected.
+    ///
+    /// ```
+    /// use tenon_sandbox::{Workspace, toolchains_within};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let home = folder.path().canonicalize()?;
+    /// std::fs::create_dir(home.join(".cargo"))?;
+    /// let workspace = Workspace::open(&home)?;
+    /// let held = toolchains_within(&home, &workspace.roots());
+    /// assert!(workspace.with_toolchains(&held).locate(".cargo/bin/new")?.protected);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_toolchains(self, folders: &[PathBuf]) -> Self {
+        let mut shared = Arc::unwrap_or_clone(self.shared);
+        shared.toolchains.extend_from_slice(folders);
+        Self { shared: Arc::new(shared), recording: self.recording }
+    }
+
     /// Returns the same workspace, which tells `recording` before it writes.
     #[must_use]
     pub(crate) fn told_to(&self, recording: Arc<dyn Recording>) -> Self {
@@ -283,6 +309,7 @@ impl Workspace {
             absolute: self.absolute(found.root, &found.beneath),
             protected,
             by_name: protected && self.is_protected_by_name(&found),
+            in_toolchain: self.is_in_toolchain(&found),
             read_only: self.is_read_only(&found, path),
             kind: found.kind(),
             beneath: found.beneath,

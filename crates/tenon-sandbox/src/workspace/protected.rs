@@ -12,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::Workspace;
+use super::closed::lies_in;
 use super::resolve::Resolved;
 use crate::linux::openat::look_at;
 
@@ -85,6 +86,7 @@ impl Workspace {
 
     fn is_protected_by_place(&self, found: &Resolved) -> bool {
         self.is_protected_at(&self.absolute(found.root, &found.beneath))
+            || self.is_in_toolchain(found)
             || self.is_in_bare_repository(found)
             || self.is_included(found)
     }
@@ -93,6 +95,15 @@ impl Workspace {
     pub(super) fn is_protected_at(&self, absolute: &Path) -> bool {
         let mut own = self.shared.own_folders.iter().chain(&self.shared.protected);
         own.any(|own| absolute.starts_with(own))
+    }
+
+    /// Whether it lies in a toolchain that the root around it holds. A root that is one, or lies in one, was named
+    /// by the user, and is open.
+    pub(super) fn is_in_toolchain(&self, found: &Resolved) -> bool {
+        let Some(top) = self.root_of(found.root).map(|root| &root.path) else { return false };
+        let place = self.absolute(found.root, &found.beneath);
+        let mut held = self.shared.toolchains.iter();
+        held.any(|it| it.starts_with(top) && it != top && lies_in(&place, it))
     }
 
     /// A repository's own directory need not be called `.git`: bare ones, and those that a `.git`
