@@ -98,12 +98,12 @@ fn make_walls(control: &Control, layout: &Layout) -> Result<Made, Refused> {
     }
     layout::build(layout)?;
     let listed = layout::open_listed(layout)?;
-    let listener = network.map(Network::enter).transpose()?.flatten();
-    drop_capabilities_of_programs().map_err(|errno| Wall::Capabilities.refused(errno))?;
-    let ahead = confine_holder(filters, &layout.writable)?;
     // What no call sees: the agent looked for it meanwhile. Each call looks whether it is hidden still.
     let hidden: Vec<PathBuf> = control.read().map_err(|errno| Wall::Protected.refused(errno))?;
     inside::hide_all(&hidden).map_err(|errno| Wall::Protected.refused(errno))?;
+    let listener = network.map(Network::enter).transpose()?.flatten();
+    drop_capabilities_of_programs().map_err(|errno| Wall::Capabilities.refused(errno))?;
+    let ahead = confine_holder(filters, &layout.writable)?;
     Ok(Made { ahead, listed, listener })
 }
 

@@ -11,7 +11,8 @@ use std::path::{Component, Path, PathBuf};
 use super::{Settings, homes, secrets};
 use crate::links::resolved;
 use crate::linux::layout::Part;
-use crate::workspace::canonical_or_lexical;
+use crate::linux::openat::open_plain;
+use crate::workspace::{canonical, canonical_or_lexical};
 
 /// Toolchains beneath HOME that a command may read, and what they have fetched and built; it may write there, where
 /// folders can be stacked, for the time of the session: they fetch what is missing to where they are.
@@ -133,7 +134,7 @@ pub(super) fn of_home(settings: &Settings, home: &Path) -> Vec<(PathBuf, PathBuf
         if lies_within(&path, &settings.roots) {
             return held.contains(&path).then(|| (path.clone(), path));
         }
-        let real = path.canonicalize().ok()?;
+        let real = canonical([&path]).pop()?;
         let is_shown = real == path || may_be_linked(&real, name, settings, home);
         is_shown.then_some((path, real))
     };
@@ -160,9 +161,7 @@ pub fn toolchains_within(home: &Path, roots: &[PathBuf]) -> Vec<PathBuf> {
 
 /// Returns the same for a home without links.
 fn held_within(home: &Path, roots: &[PathBuf]) -> Vec<PathBuf> {
-    let is_held = |path: &PathBuf| {
-        lies_within(path, roots) && path.canonicalize().is_ok_and(|real| real == *path)
-    };
+    let is_held = |path: &PathBuf| lies_within(path, roots) && open_plain(path).is_ok();
     TOOLCHAINS.iter().map(|name| home.join(name)).filter(is_held).collect()
 }
 
