@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::command::{Command, CommandError, Exit, LimitReached, Output, Printed};
 use crate::guard::ProtectedChange;
-use crate::journal::{Changes, Checkpoint, JournalError, OutsideWrite};
+use crate::journal::{Changes, Checkpoint, JournalError, OutsideWrite, RefusedMove};
 use crate::network::{NetworkEvent, NetworkMark, Proxy};
 use crate::off_thread::off_thread;
 use crate::output::{Piece, Stream};
@@ -71,6 +71,8 @@ pub struct JobEnd {
     pub refused: Vec<&'static str>,
     /// What it tried to change where its walls let it write nothing, as in [`Output::outside`].
     pub outside: Option<Vec<OutsideWrite>>,
+    /// Renames and hard links that the walls refused it, as in [`Output::moves`].
+    pub moves: Vec<RefusedMove>,
     /// Names that are gone at the end of the session, as in [`Output::unkept`]; told by
     /// [`Jobs::read`] or [`Jobs::news`], once.
     pub unkept: Vec<PathBuf>,
@@ -138,7 +140,8 @@ struct State {
 impl JobEnd {
     fn without_output(exit: Result<Exit, Arc<CommandError>>, changes: Option<Changes>) -> Self {
         let (protected, refused, unkept) = (Vec::new(), Vec::new(), Vec::new());
-        Self { exit, limit: None, protected, refused, outside: None, unkept, changes }
+        let (outside, moves) = (None, Vec::new());
+        Self { exit, limit: None, protected, refused, outside, moves, unkept, changes }
     }
 }
 
@@ -418,9 +421,10 @@ impl Job {
     fn ended(&self, result: Result<Output, CommandError>, changes: Option<Changes>) {
         let mut state = self.state();
         let end = match result {
-            Ok(Output { exit, limit, protected, refused, outside, unkept, .. }) => {
+            Ok(Output { exit, limit, protected, refused, outside, moves, unkept, .. }) => {
                 state.protected.clone_from(&protected);
-                JobEnd { exit: Ok(exit), limit, protected, refused, outside, unkept, changes }
+                let exit = Ok(exit);
+                JobEnd { exit, limit, protected, refused, outside, moves, unkept, changes }
             }
             Err(error) => JobEnd::without_output(Err(Arc::new(error)), changes),
         };

@@ -42,10 +42,10 @@ pub use guard::{
 };
 pub use jobs::{Attended, JOBS_RUNNING_MAX, JobEnd, JobId, JobReading, JobStatus, Jobs};
 pub use journal::{
-    Change, ChangeKind, Changes, Checkpoint, CheckpointId, CheckpointInfo, CheckpointKind,
+    Barrier, Change, ChangeKind, Changes, Checkpoint, CheckpointId, CheckpointInfo, CheckpointKind,
     CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Forbids, Journal, JournalError,
     JournalOptions, LeftOut, LeftOutReason, OutsideWrite, Past, PastEntry, Patience, Pruned,
-    Replaced, Rights, StaleCache, Trouble, Undone, Usage, WayBack, forget_session_of,
+    RefusedMove, Replaced, Rights, StaleCache, Trouble, Undone, Usage, WayBack, forget_session_of,
     without_middle,
 };
 pub use links::links_to;

@@ -1,6 +1,6 @@
 //! What is mounted beneath a folder, by the kernel's list of this process's mounts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -37,6 +37,52 @@ fn beneath(folder: &Path, list: &[u8]) -> Vec<Mounted> {
     let beneath = mounted.filter(|(path, _)| path.starts_with(folder) && path != folder);
     let topmost: BTreeMap<PathBuf, String> = beneath.collect();
     topmost.into_iter().map(|(path, file_system)| Mounted { path, file_system }).collect()
+}
+
+/// Where something is mounted, as a process sees it.
+#[derive(Debug)]
+pub(crate) struct Mounts(HashMap<PathBuf, bool>);
+
+/// A mount, by where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mount<'a> {
+    path: &'a Path,
+    pub(crate) is_only_read: bool,
+}
+
+impl Mounts {
+    /// Returns those of this process; `None` where the kernel's list cannot be read.
+    #[expect(clippy::disallowed_methods, reason = "the kernel's list of this process's mounts")]
+    pub(crate) fn of_this_process() -> Option<Self> {
+        Some(Self::read(&std::fs::read("/proc/self/mountinfo").ok()?))
+    }
+
+    /// Reads the kernel's list of them.
+    pub(crate) fn read(list: &[u8]) -> Self {
+        // Of several on one place the last is the topmost.
+        Self(list.split(|byte| *byte == b'\n').filter_map(only_read).collect())
+    }
+
+    /// Returns the one that a path is on, which may be there itself.
+    pub(crate) fn around(&self, path: &Path) -> Option<Mount<'_>> {
+        let mut above = path.ancestors().filter_map(|path| self.0.get_key_value(path));
+        above.next().map(|(path, is_only_read)| Mount { path, is_only_read: *is_only_read })
+    }
+
+    /// Whether one is right at a path.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.0.contains_key(path)
+    }
+}
+
+/// Reads where a line's mount is, and whether it, or its file system, is only read: their options are the sixth word
+/// and the last.
+fn only_read(line: &[u8]) -> Option<(PathBuf, bool)> {
+    let mut words = line.split(|byte| *byte == b' ');
+    let path = PathBuf::from(unescaped(words.nth(4)?));
+    let mut options = words.next().into_iter().chain(words.next_back());
+    let has_it = |options: &[u8]| options.split(|byte| *byte == b',').any(|it| it == b"ro");
+    Some((path, options.any(has_it)))
 }
 
 /// Reads a line. Its fifth word is the place; how many follow before ` - ` differs.

@@ -158,15 +158,16 @@ pub(super) async fn read(
         .end
         .as_ref()
         .is_some_and(|end| !matches!(end.exit, Ok(Exit::Code(0) | Exit::Cancelled)));
-    let end = status.end.map(|end| (end.refused, end.outside, end.unkept));
-    let (refused, outside, unkept) = end.unwrap_or_default();
+    let end = status.end.map(|end| (end.refused, end.outside, end.moves, end.unkept));
+    let (refused, outside, moves, unkept) = end.unwrap_or_default();
     let script = status.script.as_str();
     let refused = worth_telling(refused, has_failed, text, script);
     let told = lines(&protected, &Kept::default());
     protected.iter().for_each(|change| note_refused(change, None, context));
     let mut notes =
         notes(&blocked, told, limit.as_ref()) + &where_kept(&protected, &context.workspace);
-    let output = Output { pieces, blocked, refused, outside, ..held_output(script, context) };
+    let output =
+        Output { pieces, blocked, refused, outside, moves, ..held_output(script, context) };
     let commands = shell::parse(script).commands;
     let said = Said::of((script, &commands), &output, (text, has_failed), context);
     let (told, mut held) = unseen::notes(&Said { is_job: true, ..said });
@@ -381,7 +382,8 @@ mod tests {
         let line = |exit| {
             let (protected, refused, unkept) = (Vec::new(), Vec::new(), Vec::new());
             let (exit, limit, changes) = (Ok(exit), None, None);
-            let end = JobEnd { exit, limit, protected, refused, outside: None, unkept, changes };
+            let (outside, moves) = (None, Vec::new());
+            let end = JobEnd { exit, limit, protected, refused, outside, moves, unkept, changes };
             let (id, duration) = (JobId(1), Duration::from_millis(6_100));
             let status = JobStatus { id, script: "yes".into(), duration, end: Some(end) };
             line(&status, &Masking::new(Vec::new))

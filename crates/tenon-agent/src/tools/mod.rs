@@ -26,6 +26,7 @@ mod read_file;
 mod recall;
 mod refused_calls;
 mod refused_files;
+mod refused_moves;
 mod refused_toolchains;
 mod said;
 mod sandbox;

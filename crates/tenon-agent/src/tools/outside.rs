@@ -100,7 +100,7 @@ fn changes<'a>(said: &'a Said<'_>) -> Option<Vec<&'a OutsideWrite>> {
 }
 
 /// Whether a command said nothing but that a recipe failed.
-fn is_silent(said: &Said<'_>) -> bool {
+pub(super) fn is_silent(said: &Said<'_>) -> bool {
     let [make, failed] = OF_MAKE;
     let lines = said.text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.into_iter().all(|line| line.starts_with(make) && line.contains(failed))
@@ -118,17 +118,18 @@ pub(super) fn silently<'a>(said: &'a Said<'_>) -> Option<(&'a OutsideWrite, bool
     if let Some(named) = writes.iter().rfind(is_named) {
         return Some((named, true));
     }
-    let is_answer = said.commands.last().and_then(|it| it.program()).is_some_and(is_answer);
     let last = || writes.iter().rfind(|write| is_meant(said, write));
-    if is_answer { None } else { last().map(|write| (write, false)) }
+    if ends_with_answer(said) { None } else { last().map(|write| (write, false)) }
 }
 
-fn is_answer(program: &str) -> bool {
-    ANSWERS.contains(&program)
+/// Whether a command ends with what answers by failing.
+pub(super) fn ends_with_answer(said: &Said<'_>) -> bool {
+    let last = said.commands.last().and_then(|it| it.program());
+    last.is_some_and(|program| ANSWERS.contains(&program))
 }
 
 /// Whether a script has this path, and not as the beginning of another.
-fn names(script: &str, path: &str) -> bool {
+pub(super) fn names(script: &str, path: &str) -> bool {
     let goes_on =
         |rest: &str| rest.starts_with(|sign: char| sign.is_alphanumeric() || "/_-.".contains(sign));
     script

@@ -80,9 +80,9 @@ const REPOSITORY_HELD: &str = "files: protected names of a repository (.git/hook
 const PRIVATE: &str = "private temporary folders";
 const REPOSITORY: &str = "also where --add-dir adds it";
 const KERNEL: &str = "commands change nothing in /proc and /sys";
-const REFUSED: &str = " (refused: ";
+pub(super) const REFUSED: &str = " (refused: ";
 /// The same where the command failed and nobody knows whether by that.
-const REFUSED_IN_PASSING: &str = " (refused, perhaps in passing: ";
+pub(super) const REFUSED_IN_PASSING: &str = " (refused, perhaps in passing: ";
 
 /// Where there are the usual devices alone, and no folder can be added.
 const DEVICES: &str = "/dev";
@@ -155,7 +155,7 @@ pub(super) fn sentences<'a>(said: &Said<'_>, lines: impl Iterator<Item = &'a str
 }
 
 /// Whether two sentences say the same but for the path.
-fn is_same(one: &str, other: &str) -> bool {
+pub(super) fn is_same(one: &str, other: &str) -> bool {
     listed::without_names(one) == listed::without_names(other)
 }
 
@@ -199,7 +199,7 @@ fn held_elsewhere(said: &Said<'_>, is_closed_anyway: bool) -> &'static str {
 }
 
 /// Says of a change of what is closed to commands in whatever folder it lies, which would allow it.
-fn of_closed(said: &Said<'_>, path: &Path, wish: Wish) -> Option<String> {
+pub(super) fn of_closed(said: &Said<'_>, path: &Path, wish: Wish) -> Option<String> {
     if !is_closed(said, path) {
         return None;
     }

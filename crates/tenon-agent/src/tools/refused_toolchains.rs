@@ -62,10 +62,15 @@ pub(super) fn of_move(said: &Said<'_>, line: &str) -> Option<String> {
     let speakers = ran_in::speakers(said.commands, line);
     let paths = first_words(line).flat_map(|word| ran_in::meant(&speakers, word, said.context));
     let mut found = paths.filter_map(|path| said.context.workspace.locate(&path).ok());
-    found.find_map(|found| match is_held_within(said, &found.absolute) {
-        true => Some(stays(STAYS, &found.absolute)),
-        false => of_pinned(said, &found.absolute),
-    })
+    found.find_map(|found| of_mounted(said, &found.absolute))
+}
+
+/// Returns the same of a path at which something is mounted.
+pub(super) fn of_mounted(said: &Said<'_>, path: &Path) -> Option<String> {
+    match is_held_within(said, path) {
+        true => Some(stays(STAYS, path)),
+        false => of_pinned(said, path),
+    }
 }
 
 /// Returns what to say of a folder above that the line says it moves or removes, where complaints of that were thrown

@@ -14,7 +14,7 @@ use super::{
     listed::{self, Held},
     protected, ran_in, refused_calls,
     refused_files::{self, PROTECTED_HELD, is_held_in_c},
-    refused_toolchains,
+    refused_moves, refused_toolchains,
     said::{Said, is_quoted, quoted, words},
     sight::{self, UNSEEN},
     unfound,
@@ -114,7 +114,8 @@ fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     if sentences.is_empty() && !said.is_job {
         let thrown_away = refused_files::thrown_away(said);
         let thrown_away = thrown_away.or_else(|| refused_toolchains::thrown_away(said));
-        sentences.extend(thrown_away.or_else(|| refused_files::silent(said)));
+        let silent = || refused_files::silent(said).or_else(|| refused_moves::silent(said));
+        sentences.extend(thrown_away.or_else(silent));
     }
     sentences
 }

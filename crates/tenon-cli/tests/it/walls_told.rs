@@ -148,8 +148,10 @@ fn what_a_background_job_was_refused_is_told_where_its_output_is_read() {
         ("c", "protected: what is put back is not for commands", NO_NETWORK),
     ] {
         let place = Place::new();
-        place.write("work/.envrc", "");
-        let rows = [
+        for name in [".envrc", ".git/objects/a", "a"] {
+            place.write(&format!("work/{name}"), "");
+        }
+        let mut rows = vec![
             ("echo > /opt/new; sleep 0.5", files),
             ("sleep 0.5; chmod 700 /etc/hosts", files),
             ("touch /etc/x || true", files),
@@ -158,6 +160,9 @@ fn what_a_background_job_was_refused_is_told_where_its_output_is_read() {
             ("curl -sS --noproxy '*' https://job.example/", host),
             (python, "the walls refuse sockets of other families"),
         ];
+        if tier == "a" {
+            rows.push(("ln a .git/b", "make no hard link (refused: "));
+        }
         let calls = rows.iter().enumerate().flat_map(|(row, (command, _))| {
             let bash = json!({ "command": command, "background": true });
             let [wait, read] =

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     program::{Place, Run, check_only_wall},
+    program_copy::copy_program,
     skipped::skipped,
 };
 
@@ -382,4 +383,148 @@ fn a_folder_above_a_toolchain_or_a_closed_place_is_told_as_one_that_stays() {
         ("echo 'mv: cannot move go to g2: Device or resource busy' >> log; cat log", None),
     ];
     check_around("home", &[], &rows);
+}
+
+const APART: &str = "files: between folders that the walls mount by themselves (the session's, toolchains, protected \
+                     ones, those above them) commands rename nothing and make no hard link";
+
+#[test]
+fn a_move_between_mounts_of_the_walls_is_told_with_both_paths_and_none_that_was_made_up_for() {
+    let apart =
+        |how: &str| format!("{APART} ({how}); a copy is possible, --sandbox off would let them");
+    let link = apart("refused: ~/a as a link to ~/.local/b");
+    let rename = apart("refused: ~/a to ~/.local/b");
+    let perhaps = apart("refused, perhaps in passing: ~/a to ~/.local/b");
+    let stays = "are not moved or removed by commands (refused, perhaps in passing: ~/go)";
+    let swallowed = "python3 -c 'import os
+try: os.rename(\"a\", \".local/b\")
+except OSError: pass'";
+    let rows = [
+        ("echo > a; ln a .local/b", Some(link.as_str())),
+        ("cp -al a .local/b", Some(&link)),
+        ("mkdir many; touch many/{1,2,3}; cp -al many .local/m", Some("(refused: ~/many/")),
+        ("ln a .local/b 2>/dev/null; true", Some(&link)),
+        ("perl -e 'rename(\"a\", \".local/b\") or die \"no: $!\\n\"'", Some(&rename)),
+        ("perl -e 'rename(\"a\", \".local/b\") or exit 1'", Some(&rename)),
+        ("perl -e 'rename \"a\", \".local/b\"'", Some(&perhaps)),
+        (swallowed, Some(&perhaps)),
+        (
+            "perl -e '($a, $b) = (\"a\", \".local/\" . \"b\"); rename($a, $b) or exit 1'",
+            Some(&perhaps),
+        ),
+        ("perl -e 'rename \"go\", \"g2\"'", Some(stays)),
+        (
+            "perl -e 'rename \"a\", \".cargo/b\"'",
+            Some(
+                "read-only to commands also in the workspace (refused, perhaps in passing: ~/.cargo",
+            ),
+        ),
+        ("ln a .cargo/b", Some("read-only to commands also in the workspace")),
+    ];
+    check_around("home", &[], &rows);
+    let made_up_for = [
+        ("echo > a; perl -e 'rename \"none\", \".local/b\"'", None),
+        ("perl -e 'mkdir \"x\"; rename \"x\", \".local/share/uv\"' 2>/dev/null; rmdir x", None),
+        ("perl -e 'rename(\"a\", \".local/b\") or system(\"cp a .local/b\")'", None),
+        ("rm .local/b", None),
+        ("ln a c && perl -e 'rename \"c\", \"d\"'", None),
+        ("perl -e 'rename(\"a\", \".local/b\")'; echo done", None),
+        ("perl -e '($a, $b) = (\"a\", \".local/\" . \"b\"); rename $a, $b'", None),
+        ("perl -e '($a, $b) = (\"a\", \".local/\" . \"b\"); rename $a, $b'; false", None),
+        ("ln a .local/b 2>/dev/null || cp a .local/b", None),
+        ("cp -al a .local/b", None),
+        ("echo > a; mv a .local/b; exit 3", None),
+        ("echo > a; mv a .local/b; mv .local/b .local/c", None),
+    ];
+    check_around("home", &[], &made_up_for);
+}
+
+#[test]
+fn a_move_of_a_protected_name_is_told_as_such_also_where_the_program_says_nothing() {
+    let place = place();
+    for name in [".envrc", ".git/HEAD", ".git/hooks/a", ".git/info/exclude", ".git/objects/a", "b"]
+    {
+        place.write(&format!("work/{name}"), "");
+    }
+    let goes = "files: protected names in the workspace are not moved away or linked to by commands (refused";
+    let closed = "files: protected names in the workspace (.git/hooks, .envrc and the like) are closed to commands \
+                  (refused, perhaps in passing: {}/work/.git/hooks/b)";
+    let dies = "files: protected names in the workspace (.git/hooks, .envrc and the like) are closed to commands";
+    let apart = format!("{APART} (refused, perhaps in passing: {{}}/work/b to {{}}/work/.git/b)");
+    let rows = [
+        ("perl -e 'rename \".envrc\", \"c\"'", Some(goes)),
+        ("perl -e 'rename \".git/hooks/a\", \".git/hooks/b\"'", Some(goes)),
+        ("perl -e 'rename \".git/hooks\", \".git/other\" or exit 1'", Some(goes)),
+        ("perl -e 'rename \"b\", \".git/hooks/b\"'", Some(closed)),
+        ("perl -e 'link(\"b\", \".git/hooks/b\") or die \"no: $!\\n\"'", Some(dies)),
+        ("perl -e 'rename \"b\", \".git/b\"'", Some(&apart)),
+        ("perl -e 'rename \".git\", \"g\"'", Some(goes)),
+        ("perl -e 'rename \".git/objects\", \".git/o2\"'", None),
+        ("perl -e 'rename \"b\", \"c\"; rename \"c\", \"b\"'", None),
+    ];
+    check(&place, &["a", "b"], &rows);
+}
+
+/// Has `tenon` started by the program that `front` begins with.
+fn started_by<'a>(place: &Place, front: &[&str], tenon: &'a mut Command) -> &'a mut Command {
+    let arguments = tenon.get_args().map(|it| it.to_str().unwrap().to_owned());
+    let arguments: Vec<String> = arguments.collect();
+    let (program, front) = front.split_first().unwrap();
+    let arguments = front.iter().copied().chain(arguments.iter().map(String::as_str));
+    *tenon = place.program(program, &arguments.collect::<Vec<_>>());
+    tenon
+}
+
+#[test]
+fn a_move_is_told_to_an_ordinary_user_too() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("every other test runs as an ordinary user already");
+    }
+    let place = Place::new();
+    place.write("home/.local/bin/tool", "");
+    place.write("home/a", "");
+    let copy = place.path("tenon");
+    copy_program(env!("CARGO_BIN_EXE_tenon").as_ref(), &copy);
+    let mut own = Command::new("chown");
+    assert!(own.args(["-R", "65534:65534"]).arg(place.path("")).status().unwrap().success());
+    let copy = copy.display().to_string();
+    let front = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", &copy];
+    let commands =
+        ["ln a .local/b", "perl -e 'rename \"a\", \".local/b\" or exit 1'", "mv a .local/b"];
+    let (work, state) = (place.path("home"), place.path("state"));
+    let told = place.results_of(commands.into_iter(), &["--sandbox", "a"], |tenon| {
+        started_by(&place, &front, tenon).current_dir(work).env("XDG_STATE_HOME", state)
+    });
+    let Some(told) = told else { return skipped("this machine gives no tier a") };
+    for ((command, told), expected) in
+        commands.iter().zip(&told).zip([Some(APART), Some(APART), None])
+    {
+        check_only_wall(command, told, expected);
+    }
+}
+
+#[test]
+fn a_move_to_another_disk_of_the_machine_is_told_as_no_wall() {
+    let place = Place::new();
+    place.write("work/a", "");
+    std::fs::create_dir_all(place.path("work/disk")).unwrap();
+    let mount = "mount -t tmpfs none disk && exec \"$@\"";
+    let probe = ["-m", "sh", "-c", mount, "sh", "true"];
+    if !place.program("unshare", &probe).output().is_ok_and(|run| run.status.success()) {
+        return skipped("no mount namespace can be had here");
+    }
+    let program = env!("CARGO_BIN_EXE_tenon");
+    let front = ["unshare", "-m", "sh", "-c", mount, "sh", program];
+    let commands = [
+        "ln a disk/b",
+        "perl -e 'rename \"a\", \"disk/b\"'",
+        "perl -e 'rename \"a\", \"disk/b\" or exit 1'",
+        "perl -e 'rename \"disk\", \"d2\" or exit 1'",
+    ];
+    let disk = place.path("work/disk").display().to_string();
+    let flags = ["--sandbox", "a", "--add-dir", &disk];
+    let told =
+        place.results_of(commands.into_iter(), &flags, |tenon| started_by(&place, &front, tenon));
+    let Some(told) = told else { return skipped("this machine gives no tier a") };
+    commands.iter().zip(&told).for_each(|(command, told)| check_only_wall(command, told, None));
 }

@@ -23,7 +23,7 @@ pub(crate) use self::printed::Printed;
 use self::running::Running;
 use crate::guard::ProtectedChange;
 use crate::helper::WarmHelper;
-use crate::journal::{Checkpoint, Comparison, OutsideWrite};
+use crate::journal::{Checkpoint, Comparison, OutsideWrite, RefusedMove};
 use crate::linux::landlock::Rules;
 use crate::linux::request::Confinement;
 use crate::missing::SandboxError;
@@ -92,6 +92,9 @@ pub struct Output {
     /// What it tried to change where its walls let it write nothing, the first 50, once each; `None` where it
     /// was not watched. Programs often try and go on.
     pub outside: Option<Vec<OutsideWrite>>,
+    /// Renames and hard links within the session's folders that the mounts of the walls refused, the first 50, once
+    /// each, but for those where something new is at the new name at the end; empty where it was not watched.
+    pub moves: Vec<RefusedMove>,
     /// New names outside of the workspace, in private folders that are gone at the end of the session,
     /// where a person would take them for their own: right in HOME, but for settings and caches, and in
     /// folders above those of the session. Each is told once in a session, by the command after whose
@@ -119,6 +122,7 @@ impl Output {
             blocked: Vec::new(),
             refused: Vec::new(),
             outside: None,
+            moves: Vec::new(),
             unkept: Vec::new(),
             has_sockets: false,
             only_reads: false,
@@ -345,6 +349,7 @@ impl Command {
             duration: started_at.elapsed(),
             limit,
             outside: refused.as_ref().map(|refused| refused.outside.clone()),
+            moves: refused.as_ref().map(|refused| refused.moves.clone()).unwrap_or_default(),
             refused: refused.map(|refused| refused.calls).unwrap_or_default(),
             has_sockets,
             only_reads,

@@ -97,7 +97,7 @@ pub use self::prune::{Pruned, Usage, forget_session_of};
 pub use self::stale::StaleCache;
 pub(crate) use self::touched::{AllTouched, Before, Came, Kept, ReadLimits, Touched};
 pub use self::trouble::Trouble;
-pub use self::watch::OutsideWrite;
+pub use self::watch::{Barrier, OutsideWrite, RefusedMove};
 pub(crate) use self::watch::{Refused, watch};
 pub use self::way_back::WayBack;
 

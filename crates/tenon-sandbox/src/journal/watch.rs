@@ -6,6 +6,7 @@
 //! with EIO, and the change list says so; in a folder that is closed to this user it fails as ever.
 
 mod forbidden;
+mod moved;
 mod outside;
 mod places;
 mod set_group;
@@ -31,6 +32,8 @@ use crate::linux::task::{Found, Task, path_of};
 use crate::room::Room;
 
 use self::forbidden::Does;
+pub use self::moved::{Barrier, RefusedMove};
+use self::moved::{Noted, Views};
 pub use self::outside::OutsideWrite;
 use self::places::{Inside, Known, Spot, is_deleted};
 use self::set_group::SetGroup;
@@ -62,6 +65,8 @@ pub(crate) fn watch(
     let mut watch = Watch {
         within_walls: listener.is_within_walls(),
         outside: Vec::new(),
+        moves: Vec::new(),
+        views: Views::default(),
         listener: Arc::new(listener),
         checkpoint,
         folders: HashMap::new(),
@@ -77,7 +82,8 @@ pub(crate) fn watch(
         watch.run();
         // Nobody need wait.
         let calls = watch.listener.refused();
-        let _ = ended.send(Refused { calls, outside: watch.outside });
+        let moves = watch.moves.into_iter().filter_map(Noted::unless_made_up_for).collect();
+        let _ = ended.send(Refused { calls, outside: watch.outside, moves });
     })?;
     Ok(())
 }
@@ -88,6 +94,7 @@ pub(crate) struct Refused {
     /// In words for people.
     pub(crate) calls: Vec<&'static str>,
     pub(crate) outside: Vec<OutsideWrite>,
+    pub(crate) moves: Vec<RefusedMove>,
 }
 
 struct Watch {
@@ -95,6 +102,8 @@ struct Watch {
     /// Whether what is read-only is so because of them.
     within_walls: bool,
     outside: Vec<OutsideWrite>,
+    moves: Vec<Noted>,
+    views: Views,
     checkpoint: Checkpoint,
     folders: HashMap<NodeId, Known>,
     folders_moved: u64,
@@ -371,6 +380,7 @@ impl Watch {
                 if let Some(errno) = self.forbids_move(&from, &to, onto) {
                     return Ok(Plan::Fail(errno));
                 }
+                self.note_move(task, &from, &to, Some(onto));
                 let place = from.0.place.join(&from.1);
                 save(place, move |recorder| {
                     recorder.before_rename((&from.0, &from.1), (&to.0, &to.1), exchange)
@@ -420,6 +430,9 @@ impl Watch {
                 };
                 if let Some(errno) = self.forbids_link(from.as_ref(), &to) {
                     return Ok(Plan::Fail(errno));
+                }
+                if let Some(from) = &from {
+                    self.note_move(task, from, &to, None);
                 }
                 let (folder, name) = to;
                 save(folder.place.join(&name), move |recorder| {

@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use super::control::last_errno;
+use crate::mounts::Mounts;
 
 /// Where the kernel ends a path, its NUL counted.
 const PATH_BYTES_MAX: usize = 4096;
@@ -232,6 +233,13 @@ impl Task {
         let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
         let user = line.and_then(|line| line.split_ascii_whitespace().nth(3)?.parse().ok());
         user.ok_or(Errno::SRCH)
+    }
+
+    /// What is mounted where, as the thread sees it; `None` where it has ended.
+    #[expect(clippy::disallowed_methods, reason = "the kernel's list of a process's mounts")]
+    pub(crate) fn mounts(self) -> Option<Mounts> {
+        let list = std::fs::read(format!("/proc/{}/mountinfo", self.pid)).ok()?;
+        Some(Mounts::read(&list))
     }
 
     /// The flags that one of the thread's descriptors was opened with.

@@ -173,7 +173,7 @@ impl Watch {
     }
 
     /// With which error a rename fails whatever the rules say.
-    fn move_fails(
+    pub(super) fn move_fails(
         &self,
         [from, to]: &[Place; 2],
         (node, target): (&Node, Option<&Node>),

@@ -1,0 +1,167 @@
+//! Which renames and hard links within the session's folders the mounts of the walls refuse.
+//!
+//! To a command a folder of the session, a toolchain in it, a protected name and the folders above them are mounts of
+//! their own, where the machine may have one. The kernel's list of the command's mounts says what it refuses, that of
+//! this process what the machine refuses by itself: that is not noted. Noted for what the agent tells, and no wall.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::CWD;
+
+use super::super::calls::Onto;
+use super::super::node::{Moment, Node, NodeId, look};
+use super::Watch;
+use super::places::Inside;
+use crate::linux::task::Task;
+use crate::mounts::Mounts;
+
+/// So many are noted of one command, the first.
+const MOVES_MAX: usize = 50;
+
+/// A rename or a hard link within the session's folders that the walls refused a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedMove {
+    /// Absolute, without links but for the last name.
+    pub from: PathBuf,
+    /// The same of the new name.
+    pub to: PathBuf,
+    /// Whether it would have been a further name (a hard link).
+    pub links: bool,
+    /// What stood in the way.
+    pub barrier: Barrier,
+}
+
+/// What stood in the way of a rename or a hard link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Barrier {
+    /// The two places are on different mounts (EXDEV).
+    Apart,
+    /// They are on a mount that is only read (EROFS).
+    OnlyRead,
+    /// One of them is a mount itself (EBUSY).
+    Mount,
+}
+
+/// Such a call, and what was at its new name before.
+pub(super) struct Noted {
+    refused: RefusedMove,
+    before: Option<(NodeId, Moment)>,
+}
+
+impl Noted {
+    /// Returns it, unless something else is at the new name by now: many programs copy then.
+    pub(super) fn unless_made_up_for(self) -> Option<RefusedMove> {
+        let now = look(CWD, self.refused.to.as_os_str()).ok()?.map(state);
+        (now.is_none() || now == self.before).then_some(self.refused)
+    }
+}
+
+fn state(node: Node) -> (NodeId, Moment) {
+    (node.id, node.changed)
+}
+
+/// The mounts of the command and those of this process, each once it was asked for.
+#[derive(Default)]
+pub(super) struct Views {
+    theirs: Option<Mounts>,
+    ours: Option<Mounts>,
+}
+
+impl Views {
+    /// What stands in the way of a move for the command alone.
+    fn barrier(&mut self, task: Task, places: [&Path; 2], links: bool) -> Option<Barrier> {
+        if self.theirs.is_none() {
+            self.theirs = task.mounts();
+        }
+        let barrier = barrier(self.theirs.as_ref()?, places, links)?;
+        if self.ours.is_none() {
+            self.ours = Mounts::of_this_process();
+        }
+        is_open(self.ours.as_ref()?, places, links).then_some(barrier)
+    }
+}
+
+fn is_open(mounts: &Mounts, places: [&Path; 2], links: bool) -> bool {
+    barrier(mounts, places, links).is_none()
+}
+
+/// What stands in the way of a move to whoever has these mounts: what the kernel looks at first.
+fn barrier(mounts: &Mounts, [from, to]: [&Path; 2], links: bool) -> Option<Barrier> {
+    // A file that is mounted by itself has no further name in its folder.
+    let source = if links { mounts.around(from) } else { mounts.around(from.parent()?) };
+    let target = mounts.around(to.parent()?);
+    let is_only_read = target.is_some_and(|it| it.is_only_read);
+    if is_only_read && (links || source == target) {
+        Some(Barrier::OnlyRead)
+    } else if source != target {
+        Some(Barrier::Apart)
+    } else if !links && [from, to].into_iter().any(|path| mounts.has(path)) {
+        Some(Barrier::Mount)
+    } else {
+        None
+    }
+}
+
+impl Watch {
+    /// Notes a rename within the session's folders, or a hard link where `onto` is none, that the walls refuse and
+    /// that would not fail anyhow.
+    pub(super) fn note_move(&mut self, task: Task, from: &Inside, to: &Inside, onto: Option<Onto>) {
+        let has_mounts = self.within_walls && self.rights_beneath.is_none();
+        if !has_mounts || self.moves.len() >= MOVES_MAX {
+            return;
+        }
+        let places = [from, to].map(|(folder, name)| folder.place.join(name));
+        let [from_path, to_path] = {
+            let recorder = self.checkpoint.lock();
+            places.each_ref().map(|place| recorder.store.absolute(place))
+        };
+        let links = onto.is_none();
+        let Some(barrier) = self.views.barrier(task, [&from_path, &to_path], links) else { return };
+        // One mount may have several file systems (btrfs).
+        let are_beside = from.0.id.is_on_device_of(to.0.id);
+        let (Ok(Some(node)), Ok(before)) =
+            (look(&from.0.handle, &from.1), look(&to.0.handle, &to.1))
+        else {
+            return;
+        };
+        let fails = match onto {
+            Some(onto) => self.move_fails(&places, (&node, before.as_ref()), onto).is_some(),
+            None => node.is_folder() || before.is_some(),
+        };
+        let refused = RefusedMove { from: from_path, to: to_path, links, barrier };
+        if are_beside && !fails && !self.moves.iter().any(|noted| noted.refused == refused) {
+            self.moves.push(Noted { refused, before: before.map(state) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_the_way_of_a_move_is_what_the_kernel_looks_at_first() {
+        let list = b"1 0 8:1 / / ro - ext4 a rw\n2 1 8:1 / /w rw,nosuid - ext4 a rw\n\
+            3 2 8:1 / /w/go rw - ext4 a rw\n4 3 8:1 / /w/go/pkg ro,nosuid - ext4 a rw\n\
+            5 2 8:1 / /w/.envrc ro - ext4 a rw\n6 2 0:9 / /w/disk rw - iso9660 b ro\n";
+        let mounts = Mounts::read(list);
+        let check = |from: &str, to: &str, expected: [Option<Barrier>; 2]| {
+            let found = [false, true]
+                .map(|links| barrier(&mounts, [Path::new(from), Path::new(to)], links));
+            assert_eq!(found, expected, "{from} {to}");
+        };
+        let [apart, only_read, mount] =
+            [Barrier::Apart, Barrier::OnlyRead, Barrier::Mount].map(Some);
+        check("/w/a", "/w/b", [None, None]);
+        check("/w/x/a", "/w/y/b", [None, None]);
+        check("/w/a", "/w/go/b", [apart, apart]);
+        check("/w/go2/a", "/w/go/b", [apart, apart]);
+        check("/w/a", "/w/go/pkg/b", [apart, only_read]);
+        check("/w/go/pkg/a", "/w/go/b", [apart, apart]);
+        check("/w/go/pkg/a", "/w/go/pkg/b", [only_read, only_read]);
+        check("/w/disk/a", "/w/disk/b", [only_read, only_read]);
+        check("/w/go", "/w/g2", [mount, apart]);
+        check("/w/a", "/w/.envrc", [mount, None]);
+        check("/w/.envrc", "/w/b", [mount, apart]);
+    }
+}
