@@ -23,7 +23,7 @@ use tenon_agent::{
 };
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
 use tenon_sandbox::{
-    FileError, Journal, Workspace, secrets_of_home, secrets_of_root, toolchains_within,
+    FileError, Journal, Workspace, other_names, secrets_of_home, secrets_of_root, toolchains_within,
 };
 
 pub(crate) use answer::answer;
@@ -294,13 +294,15 @@ async fn only_model(config: &Config, endpoint: &Endpoint) -> Result<String, CliE
 
 /// Opens the folders of a session.
 pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace, CliError> {
-    let open = |result: Result<Workspace, FileError>| result.map_err(no_folder);
-    let mut workspace = open(Workspace::open(&config.root))?;
+    let mut workspace = Workspace::open(&config.root).map_err(no_folder)?;
+    let mut added = Vec::new();
     for folder in &config.settings.add_dir {
-        workspace = open(workspace.with_root(&config.named_folder(folder)?))?;
+        added.push(config.named_folder(folder)?);
     }
-    for folder in &args.add_dir {
-        workspace = open(workspace.with_root(&config.absolute(folder)))?;
+    added.extend(args.add_dir.iter().map(|folder| config.absolute(folder)));
+    for folder in added {
+        let folder = config.folders.named_in_home(folder);
+        workspace = workspace.with_root(&folder).map_err(no_folder)?;
     }
     let (folders, file) = (&config.folders, config.folders.config_file());
     let own: [&Path; 4] = [&folders.config, &file, &folders.state, &folders.cache];
@@ -315,9 +317,12 @@ fn with_places_of_home(workspace: Workspace, config: &Config) -> Workspace {
     let folders = &config.folders;
     let toolchains = toolchains_within(&folders.home, &workspace.roots());
     let workspace = workspace.with_protected(&config.own_files()).with_toolchains(&toolchains);
+    // The home by another path at which it is mounted has none of its guards there: it is closed as a whole.
+    let elsewhere = folders.home.canonicalize().map(|home| other_names(&home));
     let secrets: Vec<_> = secrets_of_home(&folders.home)
         .chain(secrets_of_root())
         .chain([folders.config.clone()])
+        .chain(elsewhere.unwrap_or_default())
         .collect();
     workspace.with_secrets(&secrets).with_closed_folders(std::slice::from_ref(&folders.state))
 }

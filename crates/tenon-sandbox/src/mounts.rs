@@ -1,6 +1,6 @@
 //! What is mounted beneath a folder, by the kernel's list of this process's mounts.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -33,21 +33,41 @@ pub fn mounts_beneath(folder: &Path) -> Vec<Mounted> {
 }
 
 fn beneath(folder: &Path, list: &[u8]) -> Vec<Mounted> {
-    let mounted = list.split(|byte| *byte == b'\n').filter_map(mounted);
-    let beneath = mounted.filter(|(path, _)| path.starts_with(folder) && path != folder);
-    let topmost: BTreeMap<PathBuf, String> = beneath.collect();
-    topmost.into_iter().map(|(path, file_system)| Mounted { path, file_system }).collect()
+    let mounts = Mounts::read(list).0.into_values();
+    let mut beneath: Vec<_> = mounts
+        .filter(|mount| mount.path.starts_with(folder) && mount.path != folder)
+        .map(|Mount { path, file_system, .. }| Mounted { path, file_system })
+        .collect();
+    beneath.sort_by(|one, other| one.path.cmp(&other.path));
+    beneath
 }
 
-/// Where something is mounted, as a process sees it.
-#[derive(Debug)]
-pub(crate) struct Mounts(HashMap<PathBuf, bool>);
+/// Returns the other paths at which a process finds what it finds at `path`: where what that is mounted from, or a
+/// folder above, is mounted elsewhere, too. The path is absolute and leads through no link; nothing need be there.
+/// Empty where the kernel's list cannot be read.
+///
+/// ```
+/// assert!(tenon_sandbox::other_names("/proc/self".as_ref()).iter().all(|name| name.ends_with("self")));
+/// ```
+#[must_use]
+pub fn other_names(path: &Path) -> Vec<PathBuf> {
+    Mounts::of_this_process().map(|mounts| mounts.other_names(path)).unwrap_or_default()
+}
 
-/// A mount, by where it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mount<'a> {
-    path: &'a Path,
+/// What is mounted where, as a process sees it: of several mounts on one place the topmost.
+#[derive(Debug, Default)]
+pub(crate) struct Mounts(HashMap<PathBuf, Mount>);
+
+/// A mount.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Mount {
+    pub(crate) path: PathBuf,
+    /// The kernel's number of the file system.
+    device: Vec<u8>,
+    /// Which folder or file of the file system is mounted.
+    source: PathBuf,
     pub(crate) is_only_read: bool,
+    file_system: String,
 }
 
 impl Mounts {
@@ -60,37 +80,61 @@ impl Mounts {
     /// Reads the kernel's list of them.
     pub(crate) fn read(list: &[u8]) -> Self {
         // Of several on one place the last is the topmost.
-        Self(list.split(|byte| *byte == b'\n').filter_map(only_read).collect())
+        let mounts = list.split(|byte| *byte == b'\n').filter_map(Mount::read);
+        Self(mounts.map(|mount| (mount.path.clone(), mount)).collect())
+    }
+
+    /// Returns where they are.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &Path> {
+        self.0.keys().map(PathBuf::as_path)
     }
 
     /// Returns the one that a path is on, which may be there itself.
-    pub(crate) fn around(&self, path: &Path) -> Option<Mount<'_>> {
-        let mut above = path.ancestors().filter_map(|path| self.0.get_key_value(path));
-        above.next().map(|(path, is_only_read)| Mount { path, is_only_read: *is_only_read })
+    pub(crate) fn around(&self, path: &Path) -> Option<&Mount> {
+        path.ancestors().find_map(|path| self.0.get(path))
     }
 
     /// Whether one is right at a path.
     pub(crate) fn has(&self, path: &Path) -> bool {
         self.0.contains_key(path)
     }
+
+    /// Returns the other paths at which this process finds what it finds at `path` ([`other_names`]).
+    pub(crate) fn other_names(&self, path: &Path) -> Vec<PathBuf> {
+        let Some(own) = self.around(path) else { return Vec::new() };
+        let Ok(beneath) = path.strip_prefix(&own.path) else { return Vec::new() };
+        let place = joined(&own.source, beneath);
+        let others = self.0.values().filter(|mount| mount.device == own.device && *mount != own);
+        let named = others.filter_map(|mount| {
+            let name = joined(&mount.path, place.strip_prefix(&mount.source).ok()?);
+            // What is mounted on top of it there is something else.
+            (self.around(&name)? == mount).then_some(name)
+        });
+        let mut names: Vec<_> = named.collect();
+        names.sort();
+        names
+    }
 }
 
-/// Reads where a line's mount is, and whether it, or its file system, is only read: their options are the sixth word
-/// and the last.
-fn only_read(line: &[u8]) -> Option<(PathBuf, bool)> {
-    let mut words = line.split(|byte| *byte == b' ');
-    let path = PathBuf::from(unescaped(words.nth(4)?));
-    let mut options = words.next().into_iter().chain(words.next_back());
-    let has_it = |options: &[u8]| options.split(|byte| *byte == b',').any(|it| it == b"ro");
-    Some((path, options.any(has_it)))
+impl Mount {
+    /// Reads a line: number, that of the mount around, device, source, place, options, further words up to ` - `, file
+    /// system, what is mounted, options of the file system.
+    fn read(line: &[u8]) -> Option<Self> {
+        let mut words = line.split(|byte| *byte == b' ').skip(2);
+        let device = words.next()?.to_vec();
+        let [source, path] = [words.next()?, words.next()?].map(|it| PathBuf::from(unescaped(it)));
+        let options = words.next()?;
+        let mut words = words.skip_while(|word| *word != b"-").skip(1);
+        let file_system = unescaped(words.next()?).to_string_lossy().into_owned();
+        let has_it = |options: &[u8]| options.split(|byte| *byte == b',').any(|it| it == b"ro");
+        let is_only_read = has_it(options) || words.last().is_some_and(has_it);
+        Some(Self { path, device, source, is_only_read, file_system })
+    }
 }
 
-/// Reads a line. Its fifth word is the place; how many follow before ` - ` differs.
-fn mounted(line: &[u8]) -> Option<(PathBuf, String)> {
-    let mut words = line.split(|byte| *byte == b' ');
-    let path = PathBuf::from(unescaped(words.nth(4)?));
-    let file_system = words.skip_while(|word| *word != b"-").nth(1)?;
-    Some((path, unescaped(file_system).to_string_lossy().into_owned()))
+/// Joins a path to a folder; nothing to it leaves it as it is.
+fn joined(folder: &Path, rest: &Path) -> PathBuf {
+    folder.iter().chain(rest).collect()
 }
 
 /// In the kernel's list a space is `\040`, and so on.
@@ -135,5 +179,31 @@ mod tests {
             .map(|one| (one.path.to_str().unwrap(), one.file_system.as_str()))
             .collect();
         assert_eq!(found, [("/w/a b", "ext4"), ("/w/node_modules", "tmpfs")]);
+    }
+
+    #[test]
+    fn what_is_mounted_twice_has_other_names() {
+        let list = b"1 0 8:1 / / rw - ext4 a rw\n2 1 8:2 / /data rw - ext4 b rw\n\
+            3 1 8:2 /home /home rw - ext4 b rw\n4 1 8:1 /keys /home/ada/.ssh rw - ext4 a rw\n\
+            5 1 8:1 / /sysroot ro - ext4 a rw\n6 2 0:9 / /data/home/bob rw - tmpfs t rw\n\
+            7 1 8:3 / /alone rw - ext4 c rw\n";
+        let mounts = Mounts::read(list);
+        let check = |path: &str, expected: &[&str]| {
+            let found = mounts.other_names(Path::new(path));
+            assert_eq!(found, expected.iter().map(PathBuf::from).collect::<Vec<_>>(), "{path}");
+            assert!(found.iter().all(|name| !name.to_string_lossy().ends_with('/')), "{found:?}");
+        };
+        check("/home", &["/data/home"]);
+        check("/home/ada", &["/data/home/ada"]);
+        check("/data/home/ada/w", &["/home/ada/w"]);
+        check("/data/other", &[]);
+        check("/home/ada/.ssh/id", &["/keys/id", "/sysroot/keys/id"]);
+        check("/data/home/ada/.ssh", &[]);
+        // Something else is mounted there.
+        check("/home/bob", &[]);
+        check("/data/home/bob", &[]);
+        check("/etc/shadow", &["/sysroot/etc/shadow"]);
+        check("/sysroot/home", &[]);
+        check("/alone/a", &[]);
     }
 }

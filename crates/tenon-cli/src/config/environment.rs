@@ -13,7 +13,7 @@ use std::{
 };
 
 use tenon_agent::Places;
-use tenon_sandbox::Workspace;
+use tenon_sandbox::{Workspace, other_names};
 
 use crate::{
     error::CliError,
@@ -130,11 +130,14 @@ impl Environment {
 
 /// Whether a path is one of the folder in which the program runs. A shell that is in it says by which links.
 fn is_here(path: &Path) -> bool {
-    let identity = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
     let is_plain = path.components().all(|part| !matches!(part, Component::ParentDir));
-    path.is_absolute()
-        && is_plain
-        && identity(path).is_some_and(|here| identity(Path::new(".")) == Some(here))
+    path.is_absolute() && is_plain && is_same_folder(path, Path::new("."))
+}
+
+/// Whether both are there, and are the same.
+fn is_same_folder(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+    identity(one).is_some_and(|found| identity(other) == Some(found))
 }
 
 /// Returns where `path` is in the copy of a home that has these names, if it is in that home.
@@ -151,6 +154,19 @@ impl Folders {
     /// Returns the names of the user's home folder: as it was named, and where that leads.
     pub(super) fn names_of_home(&self) -> Vec<PathBuf> {
         self.home.canonicalize().into_iter().chain([self.home.clone()]).collect()
+    }
+
+    /// Returns a folder by its name in the home, where another path was named at which the home is mounted, too: what
+    /// holds for the home is known by its names.
+    pub(crate) fn named_in_home(&self, folder: PathBuf) -> PathBuf {
+        let Ok(home) = self.home.canonicalize() else { return folder };
+        let names = other_names(&home);
+        let Some(end) = names.first().and_then(|_| folder.canonicalize().ok()) else {
+            return folder;
+        };
+        let beneath = names.iter().find_map(|name| end.strip_prefix(name).ok());
+        let named = beneath.map(|rest| home.iter().chain(rest).collect::<PathBuf>());
+        named.filter(|named| is_same_folder(named, &end)).unwrap_or(folder)
     }
 
     /// Returns the same with `copy` as home, and what is in the home itself in that.

@@ -23,6 +23,7 @@ mod export;
 mod files_of_others;
 mod full_disk;
 mod grants;
+mod home_mounted_twice;
 mod home_secrets;
 mod hosts_logged;
 mod images;

@@ -3,7 +3,8 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::own_folders::OwnFolders;
-use super::plan::{COVERED, PRIVATE, Plan, plan, repositories, walls_alone, walls_inside};
+use super::plan::{COVERED, PRIVATE, Plan, plan, walls_alone, walls_inside};
+use super::repositories::repositories;
 use super::secrets::OfSystem;
 use super::toolchains::{self, TOOLCHAINS};
 use super::{Sandbox, Settings, Shared, secrets};

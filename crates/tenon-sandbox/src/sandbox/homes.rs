@@ -4,10 +4,15 @@
 //! Known are the users of this machine's own list. A service's folder is no home, nor is one that
 //! belongs to the system, to everybody, or to the work.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::Settings;
+use crate::mounts::Mounts;
 use crate::workspace::canonical;
+
+/// Where homes are by default.
+pub(super) const HOMES: [&str; 2] = ["/home", "/root"];
 
 /// The list of users.
 const USERS: &str = "/etc/passwd";
@@ -24,6 +29,36 @@ const SYSTEM: [&str; 11] =
 
 /// Folders of many, which some systems give as somebody's home.
 const OF_MANY: [&str; 7] = ["/", "/srv", "/var", "/var/lib", "/var/www", "/var/mail", "/var/spool"];
+
+/// Returns what is closed of homes: those of others ([`of_others`]), and by the other paths at which they are mounted,
+/// too, these, this user's own, and where homes are by default.
+pub(super) fn closed(
+    settings: &Settings,
+    home: Option<&Path>,
+    covered: &[PathBuf],
+    mounts: &Mounts,
+) -> Vec<PathBuf> {
+    let mut closed = of_others(settings, home, covered);
+    let of_homes = HOMES.map(Path::new);
+    // What is mounted right there is a home.
+    let is_home = |place: &&Path| place.parent().is_some_and(|above| of_homes.contains(&above));
+    let mounted = mounts.places().filter(is_home);
+    let others = closed.iter().map(PathBuf::as_path);
+    let folders = of_homes.into_iter().chain(home).chain(mounted).chain(others);
+    let mut elsewhere: Vec<PathBuf> = folders.flat_map(|folder| again(mounts, folder)).collect();
+    elsewhere.retain(|name| !is_of_system(name));
+    closed.append(&mut elsewhere);
+    closed
+}
+
+/// Returns the other paths at which a folder is found. The kernel's list may be of a moment ago.
+fn again(mounts: &Mounts, folder: &Path) -> Vec<PathBuf> {
+    let identity = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+    let own = identity(folder);
+    let mut names = mounts.other_names(folder);
+    names.retain(|name| own.is_some() && identity(name) == own);
+    names
+}
 
 /// Returns the homes of others than this user that neither hold what the session works in nor lie
 /// beneath what is `covered` anyway, and what the settings name besides.

@@ -13,12 +13,11 @@ use super::toolchains::{self, TOOLCHAINS};
 use super::unkept::{PrivateFolder, private_folders};
 use super::virtual_environment::virtual_environment;
 use super::{Settings, homes, secrets, sockets, ways};
-use crate::git_config;
 use crate::linux::layout::{Instead, Layout, Part, Step};
 use crate::linux::openat::open_plain;
 use crate::linux::request::{Inside, Owner, Walls};
 use crate::missing::{Missing, SandboxError};
-use crate::mounts::mounts_beneath;
+use crate::mounts::Mounts;
 use crate::profile::{Network, Profile};
 use crate::tier::Tier;
 use crate::workspace::{canonical, canonical_or_lexical, names_beneath};
@@ -104,51 +103,6 @@ impl Plan {
     }
 }
 
-/// Returns the directories of repositories whose worktrees, or submodules, the roots are: what `.git`
-/// there says, if the repository says the same. Asked once, before any command ran.
-pub(super) fn repositories(settings: &Settings) -> Vec<PathBuf> {
-    linked_repositories(&settings.roots).collect()
-}
-
-fn linked_repositories(roots: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
-    roots.iter().filter_map(|root| linked_repository(root))
-}
-
-/// Returns the directories of repositories that lie in none of the roots, and whose linked worktrees or submodules
-/// roots are. Commands of the session may write them ([`super::Sandbox`]); a journal records nothing there.
-///
-/// ```
-/// assert!(tenon_sandbox::repositories_outside(&["/nowhere".into()]).is_empty());
-/// ```
-#[must_use]
-pub fn repositories_outside(roots: &[PathBuf]) -> Vec<PathBuf> {
-    let is_outside = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root));
-    linked_repositories(roots).filter(is_outside).collect()
-}
-
-#[expect(clippy::disallowed_methods, reason = "git's own pointers, read before any command runs")]
-fn linked_repository(root: &Path) -> Option<PathBuf> {
-    let pointer = root.join(".git");
-    let read = |path: PathBuf| {
-        let is_file = std::fs::symlink_metadata(&path).is_ok_and(|file| file.is_file());
-        is_file.then(|| std::fs::read_to_string(path).ok()).flatten()
-    };
-    let text = read(pointer.clone())?;
-    let own = root.join(text.trim_end().strip_prefix("gitdir: ")?).canonicalize().ok()?;
-    let is_repository =
-        |folder: &Path| ["HEAD", "objects", "refs"].iter().all(|name| folder.join(name).exists());
-    let tree = read(own.join("config"));
-    if let Some(tree) = tree.and_then(|text| git_config::last(&text, "core", "worktree")) {
-        // A submodule's repository says where its files are.
-        let fits = own.join(tree).canonicalize().ok()? == root.canonicalize().ok()?;
-        return (fits && is_repository(&own)).then_some(own);
-    }
-    let back = Path::new(read(own.join("gitdir"))?.trim_end()).canonicalize().ok()?;
-    let common = own.join(read(own.join("commondir"))?.trim_end()).canonicalize().ok()?;
-    let fits = back == pointer && own.starts_with(common.join("worktrees"));
-    (fits && is_repository(&common)).then_some(common)
-}
-
 /// Plans what tier A needs for calls with this profile.
 pub(super) fn plan(
     settings: &Settings,
@@ -172,7 +126,8 @@ pub(super) fn plan(
     });
     parts.extend(private.clone());
     let known: Vec<PathBuf> = parts.keys().cloned().collect();
-    let others = homes::of_others(settings, home.as_deref(), &known);
+    let mounts = Mounts::of_this_process().unwrap_or_default();
+    let others = homes::closed(settings, home.as_deref(), &known, &mounts);
     parts.extend(others.into_iter().map(|path| (path, Part::Cover)));
     let mut scratch: Vec<PathBuf> = private.map(|(path, _)| path).collect();
     if let Some(home) = &home {
@@ -186,11 +141,11 @@ pub(super) fn plan(
     parts.retain(|path, part| {
         !matches!(part, Part::File { .. }) || !roots.iter().any(|root| path.starts_with(root))
     });
-    let pinned = put_roots(settings, home.as_deref(), &roots, &mut parts);
+    let pinned = put_roots(settings, home.as_deref(), &roots, &mounts, &mut parts);
     ways::put_links(settings, &mut parts);
     scratch.retain(|path| !roots.contains(path));
     scratch.extend(["/dev/shm", "/dev/pts", "/dev/tty"].map(PathBuf::from));
-    let (of_home, layers) = layers(settings, &parts, &roots, home.as_deref());
+    let (of_home, layers) = layers(settings, &parts, &roots, home.as_deref(), &mounts);
     scratch.extend_from_slice(&layers);
     let layered = [of_home, layers.clone()].concat();
     let steps: Vec<_> = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
@@ -240,6 +195,7 @@ fn put_roots(
     settings: &Settings,
     home: Option<&Path>,
     roots: &[PathBuf],
+    mounts: &Mounts,
     parts: &mut BTreeMap<PathBuf, Part>,
 ) -> BTreeSet<PathBuf> {
     let kept = |path: &PathBuf| {
@@ -247,7 +203,7 @@ fn put_roots(
         (path.clone(), Part::Kept { source, writable: true })
     };
     parts.extend(roots.iter().map(kept));
-    let pinned = pinned(settings, home, roots, parts);
+    let pinned = pinned(secrets::named(settings, home, roots, mounts), settings, roots, parts);
     parts.extend(pinned.iter().map(kept));
     pinned
 }
@@ -255,8 +211,8 @@ fn put_roots(
 /// Returns the folders between a root and what is hidden, covered or only read in it. Bound on themselves they
 /// cannot be renamed, which would bring what is in them to light, or let something else have its name.
 fn pinned(
+    closed: Vec<PathBuf>,
     settings: &Settings,
-    home: Option<&Path>,
     roots: &[PathBuf],
     parts: &BTreeMap<PathBuf, Part>,
 ) -> BTreeSet<PathBuf> {
@@ -268,7 +224,7 @@ fn pinned(
         })
     };
     let is_below_root = |path: &&Path| !roots.iter().any(|root| root == path);
-    let closed = secrets::named(settings, home, roots).into_iter().chain(settings.state_in_root());
+    let closed = closed.into_iter().chain(settings.state_in_root());
     let only_read = parts.iter().filter(|(path, part)| {
         part.is_only_read() && roots.iter().any(|root| path.starts_with(root))
     });
@@ -322,13 +278,13 @@ fn layers(
     parts: &BTreeMap<PathBuf, Part>,
     roots: &[PathBuf],
     home: Option<&Path>,
+    mounts: &Mounts,
 ) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let of_home = layered(parts, roots, home);
     let mut named = toolchains::named_ones(settings, home, parts);
     named.retain(|path| !of_home.iter().any(|known| path.starts_with(known)));
-    let mounts: Vec<PathBuf> =
-        mounts_beneath(Path::new("/")).into_iter().map(|it| it.path).collect();
-    let around = |folders| toolchains::around_mounts(folders, &mounts);
+    let places: Vec<&Path> = mounts.places().collect();
+    let around = |folders| toolchains::around_mounts(folders, &places);
     (around(of_home), around(named))
 }
 
@@ -447,7 +403,8 @@ pub(super) fn walls_alone(
     let mut left_out: Vec<PathBuf> = COVERED.iter().map(PathBuf::from).collect();
     left_out.extend(PRIVATE.iter().map(|(path, _)| PathBuf::from(path)));
     left_out.push(PathBuf::from("/dev"));
-    left_out.extend(homes::of_others(settings, home.as_deref(), &canonical(&left_out)));
+    let mounts = Mounts::of_this_process().unwrap_or_default();
+    left_out.extend(homes::closed(settings, home.as_deref(), &canonical(&left_out), &mounts));
     left_out.extend(home.clone());
     let shown: Vec<_> = settings.shown.iter().map(|(path, _)| canonical_or_lexical(path)).collect();
     let of_system = OfSystem::find(&settings.roots);
@@ -563,30 +520,5 @@ mod tests {
         assert!(is_current(&listing), "nobody listed that folder");
         std::fs::write(top.join("a/file"), "").unwrap();
         assert!(!is_current(&listing));
-    }
-
-    #[test]
-    fn a_pointer_to_a_repository_counts_only_if_the_repository_points_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().canonicalize().unwrap();
-        let (common, tree) = (top.join("main/.git"), top.join("tree"));
-        let own = common.join("worktrees/tree");
-        for path in [&own, &common.join("objects"), &common.join("refs"), &tree] {
-            std::fs::create_dir_all(path).unwrap();
-        }
-        let write = |path: PathBuf, text: String| std::fs::write(path, text).unwrap();
-        write(common.join("HEAD"), "ref: refs/heads/main\n".into());
-        write(own.join("commondir"), "../..\n".into());
-        write(tree.join(".git"), format!("gitdir: {}\n", own.display()));
-        write(own.join("gitdir"), format!("{}/.git\n", tree.display()));
-        assert_eq!(linked_repository(&tree), Some(common.clone()));
-        write(own.join("gitdir"), "/elsewhere/.git\n".into());
-        assert_eq!(linked_repository(&tree), None);
-        write(tree.join(".git"), "gitdir: ../main/.git\n".into());
-        assert_eq!(linked_repository(&tree), None);
-        write(common.join("config"), "[core]\n\tbare = false\n\tworktree = ../../tree\n".into());
-        assert_eq!(linked_repository(&tree), Some(common.clone()));
-        write(common.join("config"), "[core]\n\tworktree = ../../other\n".into());
-        assert_eq!(linked_repository(&tree), None);
     }
 }

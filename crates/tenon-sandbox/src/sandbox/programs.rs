@@ -7,7 +7,7 @@ use rustix::fs::{Access, AtFlags, CWD, FileType};
 
 use super::Sandbox;
 use super::describe::{OutOfSight, out_of_sight_alone};
-use super::plan::repositories;
+use super::repositories::repositories;
 use crate::links::resolved;
 use crate::profile::Profile;
 

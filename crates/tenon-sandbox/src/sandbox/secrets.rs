@@ -13,6 +13,7 @@ use super::Settings;
 use super::stamp::Stamp;
 use crate::linux::bubblewrap::shows;
 use crate::linux::layout::{Part, Step};
+use crate::mounts::Mounts;
 use crate::workspace::{canonical, canonical_or_lexical};
 
 /// What HOME holds of secrets: hidden where a root or a readable folder shows it all the same.
@@ -123,9 +124,10 @@ impl Secrets {
         known: &[PathBuf],
         steps: &[Step],
     ) -> Self {
-        let mut all = named_ones(settings, home);
+        let mut all: Vec<_> = named_ones(settings, home).collect();
         all.extend(closed);
         all.extend_from_slice(known);
+        add_other_names(&mut all, &Mounts::of_this_process().unwrap_or_default());
         let in_sight = in_sight(&all, steps);
         Self { all, in_sight, looked_at }
     }
@@ -169,20 +171,30 @@ pub(super) fn of_root() -> impl Iterator<Item = PathBuf> {
 }
 
 /// Returns what of HOME and of tenon's own no command may read, as far as it lies in one of `roots`.
-pub(super) fn named(settings: &Settings, home: Option<&Path>, roots: &[PathBuf]) -> Vec<PathBuf> {
-    let home = home.filter(|home| roots.iter().any(|root| home.starts_with(root)));
-    let of_home = home.into_iter().flat_map(of_home);
-    let named = of_home.chain(settings.hidden.iter().cloned());
-    let found = named.map(|path| canonical_or_lexical(&path));
-    found.filter(|path| roots.iter().any(|root| path.starts_with(root))).collect()
+pub(super) fn named(
+    settings: &Settings,
+    home: Option<&Path>,
+    roots: &[PathBuf],
+    mounts: &Mounts,
+) -> Vec<PathBuf> {
+    let mut found: Vec<_> = named_ones(settings, home).collect();
+    add_other_names(&mut found, mounts);
+    found.retain(|path| roots.iter().any(|root| path.starts_with(root)));
+    found
+}
+
+/// Adds the other paths at which the same is found.
+fn add_other_names(paths: &mut Vec<PathBuf>, mounts: &Mounts) {
+    let named: Vec<_> = paths.iter().flat_map(|path| mounts.other_names(path)).collect();
+    paths.extend(named);
 }
 
 /// Returns what of HOME and of tenon's own no command may read, as it is found or will be: a person may
 /// log in somewhere while the session lasts.
-fn named_ones(settings: &Settings, home: Option<&Path>) -> Vec<PathBuf> {
+fn named_ones(settings: &Settings, home: Option<&Path>) -> impl Iterator<Item = PathBuf> {
     let of_home = home.into_iter().flat_map(of_home);
     let named = of_home.chain(settings.hidden.iter().cloned());
-    named.map(|path| canonical_or_lexical(&path)).collect()
+    named.map(|path| canonical_or_lexical(&path))
 }
 
 /// What only root may read; nothing, to others.

@@ -95,9 +95,6 @@ const SYSTEM: [&str; 9] =
 const PROGRAMS: &str = "/usr";
 const LOCAL: &str = "/usr/local";
 
-/// What is in these is people's.
-const HOMES: [&str; 2] = ["/home", "/root"];
-
 /// Folders that many programs share: what is in them may be one's own.
 const SHARED: [&str; 22] = [
     "/home",
@@ -182,7 +179,8 @@ fn may_be_linked(real: &Path, name: &str, settings: &Settings, home: &Path) -> b
     let is_in_home = real.starts_with(home);
     let is_of_others = || {
         let others = homes::of_others(settings, Some(home), &[]);
-        let mut others = HOMES.iter().map(Path::new).chain(others.iter().map(PathBuf::as_path));
+        let mut others =
+            homes::HOMES.iter().map(Path::new).chain(others.iter().map(PathBuf::as_path));
         others.any(|other| real.starts_with(other))
     };
     settings.covered.is_empty()
@@ -210,9 +208,9 @@ pub(super) fn named_ones(
 /// Returns `folders`, and in place of each that something is mounted within those in it of which that is not so:
 /// the kernel puts no layer in front of mounts.
 #[expect(clippy::disallowed_methods, reason = "folders of toolchains, outside of the workspace")]
-pub(super) fn around_mounts(folders: Vec<PathBuf>, mounts: &[PathBuf]) -> Vec<PathBuf> {
+pub(super) fn around_mounts(folders: Vec<PathBuf>, mounts: &[&Path]) -> Vec<PathBuf> {
     let is_around = |folder: &Path| {
-        mounts.iter().any(|mounted| mounted != folder && mounted.starts_with(folder))
+        mounts.iter().any(|mounted| *mounted != folder && mounted.starts_with(folder))
     };
     let (split, mut whole): (Vec<_>, Vec<_>) =
         folders.into_iter().partition(|folder| is_around(folder));
@@ -287,7 +285,8 @@ mod tests {
         std::os::unix::fs::symlink(at("go"), at("cargo/link")).unwrap();
         let check = |mounts: &[&str], expected: &[&str]| {
             let mounts: Vec<_> = mounts.iter().map(|name| at(name)).collect();
-            let found = around_mounts(vec![at("go"), at("cargo")], &mounts);
+            let places: Vec<_> = mounts.iter().map(PathBuf::as_path).collect();
+            let found = around_mounts(vec![at("go"), at("cargo")], &places);
             assert_eq!(found, expected.iter().map(|name| at(name)).collect::<Vec<_>>());
         };
         check(&[], &["cargo", "go"]);

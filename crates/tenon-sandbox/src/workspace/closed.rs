@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::resolve::Resolved;
 use super::{FileError, Workspace};
 use crate::links::resolved;
+use crate::mounts::Mounts;
 
 /// Why a place in a root is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +30,8 @@ impl Closed {
 }
 
 impl Workspace {
-    /// Closes the places in which programs keep secrets, as far as they lie inside a root and are none:
-    /// nothing in them is opened, listed or written unless somebody said yes to it by its name.
+    /// Closes the places in which programs keep secrets, as far as they lie inside a root and are none, also by another
+    /// path at which they are mounted ([`crate::other_names`]): nothing in them is opened, listed or written unless somebody said yes to it by its name.
     ///
     /// ```
     /// use tenon_sandbox::{FileError, Workspace};
@@ -57,7 +58,9 @@ impl Workspace {
 
     fn with_closed(self, paths: &[PathBuf], why: Closed) -> Self {
         let roots = self.roots();
+        let mounts = Mounts::of_this_process().unwrap_or_default();
         let ends = paths.iter().filter_map(|path| Some(resolved(path)?.0));
+        let ends = ends.flat_map(|end| mounts.other_names(&end).into_iter().chain([end]));
         let inside = ends.filter(|end| roots.iter().any(|root| end.starts_with(root)));
         let inside: Vec<_> = inside.map(|end| (end, why)).collect();
         let mut shared = std::sync::Arc::unwrap_or_clone(self.shared);

@@ -1,0 +1,134 @@
+//! A home that is mounted at two places, as by `/etc/fstab`, an automounter or an immutable system: what holds for it
+//! holds by both paths.
+
+use serde_json::{Value, json};
+
+use crate::program::{Place, Run};
+use crate::skipped::skipped;
+
+/// The home of the session is `/home/ada`, from `/srv/data/home`, but for its `.ssh`, which comes from `/srv/keys`.
+const MOUNTED: &str = "set -e
+mount -t tmpfs none /srv
+mkdir -p /srv/data/home/ada/.ssh /srv/data/home/ada/.cargo/bin /srv/data/home/ada/.config /srv/data/home/ada/w /srv/keys /srv/w
+mkdir -p /srv/data/home/bob
+for file in data/home/ada/.netrc keys/id_rsa data/home/bob/diary; do echo PRIVATE > /srv/$file; done
+for file in .bashrc .cargo/bin/cargo w/a; do echo own > /srv/data/home/ada/$file; done
+mount --bind /srv/data/home /home
+mount --bind /srv/keys /home/ada/.ssh
+export HOME=/home/ada
+unset XDG_CONFIG_HOME XDG_STATE_HOME XDG_CACHE_HOME XDG_DATA_HOME
+cd \"$1\"
+shift
+status=0; \"$@\" || status=$?
+echo \"on disk: $(cat /home/ada/.bashrc /home/ada/.cargo/bin/cargo | tr '\\n' ' ')\" >&2
+exit $status";
+
+/// Runs calls in `folder`; nothing if nothing can be mounted here.
+fn run(place: &Place, folder: &str, flags: &[&str], calls: &[(&str, Value)]) -> Option<Run> {
+    let as_root = rustix::process::geteuid().is_root();
+    let flags_of_unshare = if as_root { ["-m"].as_slice() } else { ["-Urm"].as_slice() };
+    let probe = [flags_of_unshare, &["sh", "-c", "mount -t tmpfs none /mnt"]].concat();
+    if !place.program("unshare", &probe).output().is_ok_and(|run| run.status.success()) {
+        skipped("no mount namespace can be had here");
+        return None;
+    }
+    let call = |(name, arguments): &(&str, Value)| json!({"calls": [{"name": name, "arguments": arguments}]});
+    let turns: Value = calls.iter().map(call).chain([json!({"text": "Done."})]).collect();
+    let model = place.script(turns);
+    let program = env!("CARGO_BIN_EXE_tenon");
+    let start = ["sh", "-c", MOUNTED, "sh", folder, program];
+    let session = ["-p", "--output-format", "stream-json", "--model", &model, "go"];
+    let arguments = [flags_of_unshare, &start, &session, flags].concat();
+    Some(Run::of(place.program("unshare", &arguments).output().unwrap()).ends_with(0))
+}
+
+fn results(run: &Run) -> Vec<String> {
+    let events = run.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let results = events.filter(|event| event["type"] == "tool_result");
+    results.map(|event| event["content"].as_str().unwrap().to_owned()).collect()
+}
+
+fn bash(command: &str) -> (&'static str, Value) {
+    ("bash", json!({ "command": command }))
+}
+
+/// To a user who makes mounts in a namespace of users, bubblewrap is nobody's, and not taken.
+fn tiers() -> &'static [&'static str] {
+    let can_enclose =
+        std::path::Path::new("/usr/bin/bwrap").exists() && rustix::process::geteuid().is_root();
+    if can_enclose {
+        return &["a", "b", "c"];
+    }
+    skipped("tier B needs bubblewrap, and root to mount");
+    &["a", "c"]
+}
+
+#[test]
+fn commands_read_homes_and_keys_by_neither_path() {
+    let place = Place::new();
+    let look = "cat /home/ada/.ssh/id_rsa /srv/keys/id_rsa /home/ada/.netrc /srv/data/home/ada/.netrc /home/bob/diary \
+                /srv/data/home/bob/diary; ls /srv/data/home /srv/data/home/ada; cat a";
+    for tier in tiers() {
+        let Some(run) = run(&place, "/home/ada/w", &["--sandbox", tier], &[bash(look)]) else {
+            return;
+        };
+        let found = results(&run).concat();
+        assert!(found.contains("own") && !found.contains("PRIVATE"), "{tier}: {found}");
+        assert!(!found.contains(".netrc\n") && !found.contains("diary\n"), "{tier}: {found}");
+    }
+}
+
+#[test]
+fn a_folder_of_the_home_is_that_folder_by_its_other_path_too() {
+    let place = Place::new();
+    let write = |path: &str| ("write_file", json!({"path": path, "content": "EVIL"}));
+    let calls = [
+        ("read_file", json!({"path": ".ssh/id_rsa"})),
+        ("read_file", json!({"path": ".netrc"})),
+        ("grep", json!({"pattern": "PRIVATE"})),
+        write(".bashrc"),
+        write(".cargo/bin/cargo"),
+        write(".config/tenon/config.toml"),
+        bash("cat .ssh/id_rsa .netrc; echo EVIL >> .bashrc; echo EVIL >> .cargo/bin/cargo; pwd"),
+    ];
+    for folder in ["/srv/data/home/ada", "/home/ada"] {
+        let Some(run) = run(&place, folder, &[], &calls) else { return };
+        let found = results(&run);
+        assert!(!found.concat().contains("PRIVATE"), "{folder}: {found:?}");
+        assert!(found[6].contains("/home/ada\n"), "{folder}: {found:?}");
+        for refused in [&found[0], &found[1], &found[3], &found[4], &found[5]] {
+            assert!(refused.contains("--allow"), "{folder}: {refused}");
+        }
+        assert!(run.error.contains("on disk: own own"), "{folder}: {}", run.error);
+    }
+    let added = ["--add-dir", "/srv/data/home/ada"];
+    let Some(run) =
+        run(&place, "/srv/w", &added, &[bash("cat /home/ada/.netrc; cd /home/ada; pwd")])
+    else {
+        return;
+    };
+    let found = results(&run).concat();
+    assert!(found.contains("/home/ada\n") && !found.contains("PRIVATE"), "{found}");
+}
+
+#[test]
+fn a_workspace_around_the_home_by_its_other_path_has_it_closed() {
+    let place = Place::new();
+    let calls = [
+        ("read_file", json!({"path": "data/home/ada/.netrc"})),
+        ("read_file", json!({"path": "keys/id_rsa"})),
+        ("write_file", json!({"path": "data/home/ada/.bashrc", "content": "EVIL"})),
+        ("grep", json!({"pattern": "PRIVATE"})),
+        bash(
+            "cat data/home/ada/.netrc keys/id_rsa; echo EVIL >> data/home/ada/.bashrc; echo b > w/b; cat w/b",
+        ),
+    ];
+    let Some(run) = run(&place, "/srv", &["--sandbox", "a"], &calls) else { return };
+    let found = results(&run);
+    for refused in &found[..3] {
+        assert!(refused.contains("is where programs keep secrets"), "{refused}");
+    }
+    assert!(!found[3].contains("netrc") && !found[3].contains("id_rsa"), "{found:?}");
+    assert!(found[4].contains("b\n") && !found[4].contains("PRIVATE"), "{found:?}");
+    assert!(run.error.contains("on disk: own own"), "{}", run.error);
+}
