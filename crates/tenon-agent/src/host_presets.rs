@@ -34,7 +34,7 @@ pub struct HostPreset {
 ///
 /// #[async_trait::async_trait]
 /// impl HostPresets for One {
-///     async fn preset_of(&self, host: &HostRule) -> Option<HostPreset> {
+///     async fn preset_of(&self, host: &HostRule, _programs: &[String]) -> Option<HostPreset> {
 ///         self.0.hosts.contains(host).then(|| self.0.clone())
 ///     }
 /// }
@@ -42,16 +42,18 @@ pub struct HostPreset {
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), tenon_sandbox::HostError> {
 /// let one = One(HostPreset { name: "npm".into(), hosts: vec!["packages.example".parse()?] });
-/// assert_eq!(one.preset_of(&"packages.example".parse()?).await, Some(one.0.clone()));
-/// assert_eq!(one.preset_of(&"other.example".parse()?).await, None);
+/// assert_eq!(one.preset_of(&"packages.example".parse()?, &[]).await, Some(one.0.clone()));
+/// assert_eq!(one.preset_of(&"other.example".parse()?, &[]).await, None);
 /// # Ok(())
 /// # }
 /// ```
 #[async_trait]
 pub trait HostPresets: Send + Sync {
-    /// Returns the preset that `host` is one of. May take a second: a toolchain may be asked. Nobody
-    /// has allowed anything yet, so no host may be reached for it.
-    async fn preset_of(&self, host: &HostRule) -> Option<HostPreset>;
+    /// Returns the preset that `host` is one of. Where it is one of several, it is that of the first
+    /// of `programs` that has one: what the command ran that tried the host, by names without folders,
+    /// as far as its line says. May take a second: a toolchain may be asked. Nobody has allowed anything
+    /// yet, so no host may be reached for it.
+    async fn preset_of(&self, host: &HostRule, programs: &[String]) -> Option<HostPreset>;
 
     /// Returns what the preset opens now that a person said yes to it: the same, unless its hosts lead
     /// to others, which may be asked.
@@ -64,7 +66,7 @@ pub trait HostPresets: Send + Sync {
     ///
     /// #[async_trait::async_trait]
     /// impl HostPresets for WithFiles {
-    ///     async fn preset_of(&self, index: &HostRule) -> Option<HostPreset> {
+    ///     async fn preset_of(&self, index: &HostRule, _: &[String]) -> Option<HostPreset> {
     ///         Some(HostPreset { name: "pip".into(), hosts: vec![index.clone()] })
     ///     }
     ///
@@ -76,7 +78,7 @@ pub trait HostPresets: Send + Sync {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), tenon_sandbox::HostError> {
-    /// let asked_about = WithFiles.preset_of(&"index.example".parse()?).await.unwrap();
+    /// let asked_about = WithFiles.preset_of(&"index.example".parse()?, &[]).await.unwrap();
     /// assert_eq!(asked_about.to_string(), "pip (index.example)");
     /// let opened = WithFiles.opened(asked_about).await;
     /// assert_eq!(opened.to_string(), "pip (index.example, files.example)");

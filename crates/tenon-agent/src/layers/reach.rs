@@ -65,7 +65,7 @@ impl Reach {
                 break;
             }
             asked += 1;
-            let preset = self.preset_of(&host).await;
+            let preset = self.preset_of(&host, &output.programs).await;
             let mut hosts =
                 preset.as_ref().map_or_else(|| vec![host.clone()], |one| one.hosts.clone());
             let name = preset.as_ref().map_or_else(|| host.to_string(), |one| one.name.clone());
@@ -135,8 +135,8 @@ impl Reach {
         Ok(format!("the user allows {name} from now on; run the command again"))
     }
 
-    async fn preset_of(&self, host: &HostRule) -> Option<HostPreset> {
-        self.presets.as_ref()?.preset_of(host).await
+    async fn preset_of(&self, host: &HostRule, programs: &[String]) -> Option<HostPreset> {
+        self.presets.as_ref()?.preset_of(host, programs).await
     }
 
     /// Returns what an allowed preset opens, if that is more than the hosts that were asked about.

@@ -292,9 +292,10 @@ impl Bash {
         if !context.sandbox.jobs().running().is_empty() {
             notes.push_str(&protected::where_kept(&output.protected, &context.workspace));
         }
+        let programs = said.programs();
         let (blocked, refused) = (output.blocked, output.refused);
         let output = ToolOutput::text(content + &notes);
-        ToolOutput { is_error, exit_code, blocked, refused, held, ..output }
+        ToolOutput { is_error, exit_code, blocked, programs, refused, held, ..output }
     }
 
     /// Returns what is shown of the output, with a note where something is left out.

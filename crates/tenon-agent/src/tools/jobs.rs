@@ -170,15 +170,17 @@ pub(super) async fn read(
         Output { pieces, blocked, refused, outside, moves, ..held_output(script, context) };
     let commands = shell::parse(script).commands;
     let said = Said::of((script, &commands), &output, (text, has_failed), context);
-    let (told, mut held) = unseen::notes(&Said { is_job: true, ..said });
+    let said = Said { is_job: true, ..said };
+    let (told, mut held) = unseen::notes(&said);
     notes.push_str(&told);
     held.extend(limit.as_ref().and_then(|it| listed::of_limit(it, &of_limit(it))));
     notes.extend(unkept::sentence(&unkept).map(|sentence| format!("\n[walls] {sentence}")));
     let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();
+    let programs = said.programs();
     let Output { blocked, refused, .. } = output;
     let output = ToolOutput::text(format!("{first}\n{text}{notes}{changes}"));
     let job = matches!(why, Why::Started | Why::WentOn(_)).then_some(id.0);
-    Ok(ToolOutput { is_error, job, blocked, refused, held, ..output })
+    Ok(ToolOutput { is_error, job, blocked, programs, refused, held, ..output })
 }
 
 /// Returns what the walls are for a job, as in the output of a command that ended.

@@ -5,7 +5,7 @@ use std::{cell::OnceCell, time::SystemTime};
 use tenon_sandbox::{Output, Stream, Tier, runs_as_root};
 
 use super::{ToolContext, own_lines::own_lines};
-use crate::policy::shell::SimpleCommand;
+use crate::policy::shell::{SimpleCommand, Word};
 
 /// Redirects by which complaints come with the rest, as for a pipe that ends well.
 const MERGED: [&str; 3] = ["2>&1", "&>", "|&"];
@@ -85,6 +85,12 @@ impl<'a> Said<'a> {
         })
     }
 
+    /// Returns the programs that the line names, without folders, in its order. Of `python -m pip` it is
+    /// `pip`.
+    pub(super) fn programs(&self) -> Vec<String> {
+        self.commands.iter().filter_map(program).map(str::to_owned).collect()
+    }
+
     fn of_stream(&self, stream: Stream) -> String {
         let pieces = self.output.pieces.iter().filter(|piece| piece.stream == stream);
         pieces.map(|piece| piece.text.as_str()).collect()
@@ -105,6 +111,13 @@ impl<'a> Said<'a> {
     fn merges(&self) -> bool {
         MERGED.iter().any(|redirect| self.script.contains(redirect))
     }
+}
+
+fn program(command: &SimpleCommand) -> Option<&str> {
+    let program = command.program()?;
+    let mut words = command.arguments().iter().map(Word::literal);
+    let module = || words.by_ref().find(|word| *word == Some("-m")).and_then(|_| words.next()?);
+    Some(program.starts_with("python").then(module).flatten().unwrap_or(program))
 }
 
 /// Returns what may be names of files in a line.

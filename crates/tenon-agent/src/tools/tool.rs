@@ -184,6 +184,9 @@ pub struct ToolOutput {
     pub job: Option<u32>,
     /// What the proxy let through to no host. A person is asked about those that can be allowed.
     pub blocked: Vec<NetworkEvent>,
+    /// What the command ran that tried these hosts, as far as its line says: names of programs without
+    /// folders, in its order. They say which toolchain's hosts are meant.
+    pub programs: Vec<String>,
     /// System calls that the walls refused a command, in words for people.
     pub refused: Vec<&'static str>,
     /// What else they refused it, as its result says.
@@ -381,6 +384,7 @@ impl ToolOutput {
             exit_code: None,
             job: None,
             blocked: Vec::new(),
+            programs: Vec::new(),
             refused: Vec::new(),
             held: Vec::new(),
             changed: Vec::new(),

@@ -218,12 +218,14 @@ impl Toolchains {
 
 #[async_trait]
 impl HostPresets for Toolchains {
-    async fn preset_of(&self, host: &HostRule) -> Option<HostPreset> {
-        // Those that only read files come first.
-        for (name, _) in PRESETS {
+    async fn preset_of(&self, host: &HostRule, programs: &[String]) -> Option<HostPreset> {
+        let named = programs.iter().filter_map(|program| Preset::of_program(program));
+        let named = named.filter_map(|preset| PRESETS.iter().find(|(_, one)| *one == preset));
+        // Of the others those that only read files come first.
+        for (name, _) in named.chain(&PRESETS) {
             let Some((_, known)) = self.known(name).await else { continue };
             if known.hosts.rules.contains(host) {
-                let (name, hosts) = (name.to_owned(), known.hosts.rules.clone());
+                let (name, hosts) = ((*name).to_owned(), known.hosts.rules.clone());
                 return Some(HostPreset { name, hosts });
             }
         }

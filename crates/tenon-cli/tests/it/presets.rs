@@ -5,6 +5,8 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
 };
 
+use serde_json::{Value, json};
+
 use crate::program::{Place, Run};
 
 /// A program that prints `text`.
@@ -124,4 +126,65 @@ fn the_hosts_that_a_preset_opens_are_said_when_a_session_begins() {
     tenon.env("PATH", format!("{}:/usr/bin:/bin", place.path("bin").display()));
     let run = Run::of(tenon.output().unwrap()).ends_with(0);
     assert!(run.error.contains("--net npm opens own.example"), "{}", run.error);
+}
+
+/// Where one host has the packages of several toolchains, a question is about the one that ran.
+#[test]
+fn the_preset_is_that_of_the_command_where_a_host_is_in_several() {
+    let place = Place::new();
+    place.write(
+        "home/.cargo/config.toml",
+        "[registries.own]\nindex = \"sparse+https://reg.example/cargo/\"\n",
+    );
+    place.write("home/.cargo/registry/index/reg.example-1/config.json", "{\"dl\":\"\"}");
+    place.write("home/.npmrc", "registry=https://reg.example/npm/\n");
+    place.write("home/.config/pip/pip.conf", "[global]\nindex-url = https://reg.example/pip\n");
+    program(&place, "bin/npm", "exit 1");
+    program(&place, "bin/python3", "exit 1");
+    program(&place, "bin/go", "echo https://reg.example/go,direct");
+    let asks = "exec bash -c 'p=${http_proxy##*[/@]}; exec 3<>/dev/tcp/${p%:*}/${p##*:}
+        printf \"CONNECT reg.example:443 HTTP/1.1\\r\\nHost: reg.example:443\\r\\n\\r\\n\" >&3
+        head -c 12 <&3'";
+    for name in ["pip3.11", "npm", "cargo", "go", "uv", "pnpm", "yarn", "poetry", "python3", "sh"] {
+        program(&place, &format!("work/tools/{name}"), asks);
+    }
+    let rows = [
+        ("tools/pip3.11 install x", "pip"),
+        ("echo cargo; env A=1 tools/uv sync; tools/cargo build", "pip"),
+        ("tools/python3 -u -m pip install x", "pip"),
+        ("tools/poetry install", "pip"),
+        ("tools/npm install", "npm"),
+        ("timeout 9 tools/pnpm install", "npm"),
+        ("(cd . && tools/yarn | cat)", "npm"),
+        ("tools/cargo build", "cargo"),
+        ("tools/go mod download", "go"),
+        // Nothing says which: the first that the host is one of.
+        ("tools/sh", "cargo"),
+    ];
+    let call = |command: &str| json!({ "name": "bash", "arguments": { "command": command } });
+    let mut turns: Vec<Value> =
+        rows.iter().map(|(command, _)| json!({ "calls": [call(command)] })).collect();
+    let job = json!({ "command": "tools/npm install", "background": true });
+    turns.push(json!({ "calls": [{ "name": "bash", "arguments": job }] }));
+    let wait = json!({ "action": "wait", "job": 1, "timeout": 20 });
+    turns.push(json!({ "calls": [{ "name": "jobs", "arguments": wait }] }));
+    turns.push(json!({ "text": "done" }));
+    let script = place.script(Value::Array(turns));
+    let mut tenon = place.tenon(&["--model", &script, "--output-format", "stream-json", "go"]);
+    tenon.env("PATH", format!("{}:/usr/bin:/bin", place.path("bin").display()));
+    let run = Run::of(tenon.output().unwrap()).ends_with(0);
+    let events = run.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let results = events.filter(|event| event["type"] == "tool_result");
+    let results: Vec<String> =
+        results.map(|event| event["content"].as_str().unwrap().to_owned()).collect();
+    let check = |command: &str, preset: &str, told: &str| {
+        let said = format!("[walls] --net {preset} would open {preset} (reg.example)");
+        assert!(told.contains(&said), "{command}: {told}");
+        assert_eq!(told.matches("would open ").count(), 1, "{command}: {told}");
+    };
+    for ((command, preset), told) in rows.iter().zip(&results) {
+        check(command, preset, told);
+    }
+    let of_job = results.iter().skip(rows.len()).map(String::as_str).collect::<String>();
+    check("a job", "npm", &of_job);
 }

@@ -98,6 +98,22 @@ impl FromStr for Preset {
 pub struct UnknownPreset;
 
 impl Preset {
+    /// Returns the preset whose hosts a program looks for, by its name without a folder. A version
+    /// behind the name (`pip3.11`) says nothing.
+    #[must_use]
+    pub fn of_program(name: &str) -> Option<Self> {
+        match name.trim_end_matches(|sign: char| sign.is_ascii_digit() || sign == '.') {
+            "cargo" => Some(Self::Cargo),
+            "npm" | "npx" | "pnpm" | "pnpx" | "yarn" | "yarnpkg" | "bun" | "bunx" | "corepack" => {
+                Some(Self::Npm)
+            }
+            "pip" | "pipx" | "uv" | "uvx" | "poetry" | "pdm" | "pipenv" | "hatch" | "tox"
+            | "nox" => Some(Self::Pip),
+            "go" => Some(Self::Go),
+            _ => None,
+        }
+    }
+
     /// Returns the hosts that texts of the toolchain name.
     ///
     /// The texts, each if it is there:
@@ -327,6 +343,22 @@ mod tests {
         assert!(found.not_known.is_some());
         check("go", "GOPROXY=off", &[]);
         check("go", "GOSUMDB='https://sum.example'", &[]);
+    }
+
+    #[test]
+    fn programs_are_those_of_a_toolchain_whichever_version_they_name() {
+        let check = |name, preset| assert_eq!(Preset::of_program(name), preset, "{name}");
+        for name in ["pip", "pip3", "pip3.11", "uv", "poetry"] {
+            check(name, Some(Preset::Pip));
+        }
+        for name in ["npm", "npx", "yarn", "pnpm"] {
+            check(name, Some(Preset::Npm));
+        }
+        check("cargo", Some(Preset::Cargo));
+        check("go1.24", Some(Preset::Go));
+        for name in ["", "3", "python3", "node", "make", "git", "pipes", "Cargo"] {
+            check(name, None);
+        }
     }
 
     #[test]
