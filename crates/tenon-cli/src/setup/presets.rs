@@ -85,12 +85,13 @@ impl Toolchains {
     }
 
     /// Returns the hosts of the preset `name`, if it is one. pip's index is asked where files are,
-    /// and Cargo's, if it was never read, so a person must have allowed the preset.
+    /// and Cargo's, if it was never read or stands in place of another, so a person must have allowed
+    /// the preset.
     pub(super) async fn hosts(&self, name: &str) -> Option<&PresetHosts> {
         let (preset, known) = self.known(name).await?;
         let links = match preset {
             Preset::Pip => PIP_LINKS,
-            Preset::Cargo if known.hosts.not_known.is_some() => CARGO_LINKS,
+            Preset::Cargo if self.asks_cargo(&known.hosts) => CARGO_LINKS,
             _ => return Some(&known.hosts),
         };
         if known.hosts.rules.is_empty() {
@@ -144,11 +145,16 @@ impl Toolchains {
     }
 
     async fn cargo(&self) -> Vec<String> {
-        let mut texts: Vec<String> = ["config.toml", "config"]
-            .iter()
-            .flat_map(|name| self.read(&self.cargo.join(name)))
-            .collect();
-        let indexes = self.folders(&self.cargo.join("registry/index"));
+        let mut texts = self.cargo_settings();
+        let mut indexes = self.folders(&self.cargo.join("registry/index"));
+        let is_replaced = texts.iter().any(|text| replaces_its_index(text));
+        if is_replaced {
+            // What was read before may be of a source that is not used any more.
+            let settings: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let named: Vec<String> =
+                Preset::Cargo.hosts(&settings).rules.iter().map(without_port).collect();
+            indexes.retain(|index| host_of(index).is_some_and(|host| named.contains(&host)));
+        }
         if indexes.is_empty() {
             let printed = self.printed(CARGO_INDEX).await.unwrap_or_default();
             let address = printed.split_once("failed to download from `");
@@ -156,14 +162,23 @@ impl Toolchains {
             texts.extend(address.map(|address| format!("index=\"{address}\"")));
         }
         for folder in indexes {
-            // A folder is named after the index's host, with a hash behind the last hyphen.
-            let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            if let Some((host, _)) = name.rsplit_once('-') {
-                texts.push(format!("index=\"sparse+https://{host}\""));
-            }
+            let host = host_of(&folder).filter(|_| !is_replaced);
+            texts.extend(host.map(|host| format!("index=\"sparse+https://{host}\"")));
             texts.extend(self.read(&folder.join("config.json")));
         }
         texts
+    }
+
+    fn cargo_settings(&self) -> Vec<String> {
+        let places = ["config.toml", "config"].map(|name| self.cargo.join(name));
+        places.iter().flat_map(|path| self.read(path)).collect()
+    }
+
+    /// Whether Cargo must be asked where files are. Of an index in place of its own the copy cannot be
+    /// told from that of another at the same host.
+    fn asks_cargo(&self, known: &PresetHosts) -> bool {
+        known.not_known.is_some()
+            || self.cargo_settings().iter().any(|text| replaces_its_index(text))
     }
 
     /// Returns what a tool prints about itself. It can write nothing and read and run nothing of the
@@ -214,6 +229,25 @@ impl Toolchains {
         let entries = self.outside.has(path).then(|| std::fs::read_dir(path).ok()).flatten();
         entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect()
     }
+}
+
+/// Whether Cargo's configuration names another source in place of its own.
+fn replaces_its_index(settings: &str) -> bool {
+    let table = toml::from_str::<toml::Table>(settings).unwrap_or_default();
+    let own = table.get("source").and_then(|sources| sources.get("crates-io"));
+    own.is_some_and(|own| own.get("replace-with").is_some())
+}
+
+/// Returns the host of an index: its folder is named after it, with a hash behind the last hyphen.
+fn host_of(index: &Path) -> Option<String> {
+    let (host, _) = index.file_name()?.to_str()?.rsplit_once('-')?;
+    Some(host.to_owned())
+}
+
+fn without_port(rule: &HostRule) -> String {
+    let text = rule.to_string();
+    let host = rule.port().and_then(|port| text.strip_suffix(&format!(":{port}")));
+    host.map_or_else(|| text.clone(), str::to_owned)
 }
 
 #[async_trait]

@@ -330,10 +330,34 @@ fn the_preset_of_cargo_has_the_hosts_that_an_index_leads_to_which_it_never_read(
     );
     let mut doctor = place.tenon(&["--net", "cargo", "doctor"]);
     let path = format!("{}:/usr/bin:/bin", cargo.parent().unwrap().display());
-    let run = Run::of(doctor.env("PATH", path).output().unwrap());
+    let run = Run::of(doctor.env("PATH", &path).output().unwrap());
     let hosts = format!("{index}, files.example:8088");
     assert!(run.out.contains(&hosts), "{} {}", run.out, run.error);
     assert!(!run.error.contains("another host"), "{}", run.error);
+    // An index that was read before the source was replaced leads nowhere, and one at the mirror's host
+    // may be another.
+    let read = |host: &str, files: &str| {
+        place.write(
+            &format!("home/.cargo/registry/index/{host}-1949cf8c6b5b557f/config.json"),
+            &format!("{{\"dl\":\"https://{files}/crates\"}}"),
+        );
+        let mut doctor = place.tenon(&["--net", "cargo", "doctor"]);
+        Run::of(doctor.env("PATH", &path).output().unwrap())
+    };
+    let run = read("old.example", "old-files.example");
+    assert!(run.out.contains(&hosts), "{} {}", run.out, run.error);
+    assert!(!run.out.contains("old.") && !run.out.contains("old-"), "{}", run.out);
+    assert!(!run.error.contains("another host"), "{}", run.error);
+    let run = read("127.0.0.1", "other.example");
+    let hosts = format!("{index}, other.example, files.example:8088");
+    assert!(run.out.contains(&hosts), "{} {}", run.out, run.error);
+    // Another source's replacement leaves the index in use.
+    place.write(
+        "home/.cargo/config.toml",
+        "[source.vendored]\nreplace-with = 'm'\n[source.m]\ndirectory = '/none'\n",
+    );
+    let run = read("old.example", "old-files.example");
+    assert!(run.out.contains("old.example, old-files.example"), "{} {}", run.out, run.error);
 }
 
 #[test]

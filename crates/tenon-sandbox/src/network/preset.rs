@@ -119,7 +119,8 @@ impl Preset {
     /// The texts, each if it is there:
     ///
     /// - Cargo: the user's `config.toml`, variables `CARGO_REGISTRIES_*_INDEX`, and each
-    ///   `registry/index/*/config.json` in Cargo's home, which Cargo has once it has read an index;
+    ///   `registry/index/*/config.json` in Cargo's home, which Cargo has once it has read an index,
+    ///   as far as the index is in use;
     ///   with `index="sparse+https://HOST"` for the name of that folder without its last part, or
     ///   for where it looks for an index that it has not read;
     /// - npm: the user's `.npmrc`, `registry=` with what `npm config get registry` prints;
