@@ -16,7 +16,7 @@ use std::{
 };
 
 use rustix::fs::CWD;
-use tenon_sandbox::{Source, secrets_of_home};
+use tenon_sandbox::{Source, secrets_of_home, secrets_of_root};
 
 use super::{
     Root, attributes, layout,
@@ -60,13 +60,13 @@ impl Copying {
         Self { roots, skipped, left_out, cache: None, bytes, entries, notes, names }
     }
 
-    /// Has it leave out what is in tenon's own folders, and where programs keep secrets in the home folder, and say
+    /// Has it leave out what is in tenon's own folders, and where programs keep secrets, and say
     /// so. The names are there, as they were for the session, which `began` then.
     pub(super) fn without_private(mut self, folders: &Folders, began: SystemTime) -> Self {
         self.cache = folders.cache.canonicalize().ok().map(|cache| (cache, began));
         let own = [&folders.state, &folders.config, &folders.cache];
         let own = own.into_iter().flat_map(|own| names_of(own)).map(|own| (own, true));
-        let secrets = secrets_of_home(&folders.home);
+        let secrets = secrets_of_home(&folders.home).chain(secrets_of_root());
         let secrets = secrets.flat_map(|path| names_of(&path)).map(|path| (path, false));
         self.left_out.extend(own.chain(secrets));
         self
@@ -348,14 +348,14 @@ pub(super) fn uncopied(path: &Path, error: io::Error) -> CliError {
     CliError::failed(Text::FileNotCopied.with(&[("path", &path.display())])).with_source(error)
 }
 
-fn gone(folder: &Path, error: io::Error) -> CliError {
+pub(super) fn gone(folder: &Path, error: io::Error) -> CliError {
     let gone = Text::FolderGone.with(&[("folder", &folder.display())]);
     CliError::failed(gone).with_source(error).with_hint(Text::HintToolsFrom)
 }
 
 /// Returns a path by the names by which a workspace may have it: where the folder it is in leads, and where
 /// itself does.
-fn names_of(path: &Path) -> Vec<PathBuf> {
+pub(super) fn names_of(path: &Path) -> Vec<PathBuf> {
     let above = path.parent().and_then(|above| above.canonicalize().ok());
     let named = above.and_then(|above| Some(above.join(path.file_name()?)));
     let mut names: Vec<PathBuf> = named.into_iter().chain(path.canonicalize().ok()).collect();

@@ -42,24 +42,26 @@ pub(super) fn beneath(folders: &[PathBuf]) -> Vec<PathBuf> {
     });
     let place = |folder: &PathBuf| {
         let beneath = folder.strip_prefix(above.as_ref()?).ok()?;
-        let is_path = (1..=BENEATH_BYTES_MAX).contains(&beneath.as_os_str().len());
+        // What leads up again would lead out.
+        let is_path = (1..=BENEATH_BYTES_MAX).contains(&beneath.as_os_str().len())
+            && beneath.components().all(|part| matches!(part, Component::Normal(_)));
         is_path.then(|| beneath.to_path_buf())
     };
     let places: Option<Vec<PathBuf>> = folders.iter().map(place).collect();
     places.unwrap_or_else(|| by_number(folders.len()))
 }
 
-/// Returns the paths through links by which `folders` of a session were named, and its `home` where that is one of
+/// Returns the paths through links by which `folders` of a session were named, and `others` that lead to one of
 /// them, each with its folder, as far as a replay can have a link there: what is in a folder is copied with it.
-pub(super) fn ways(
-    session: &Session,
+pub(super) fn ways<'a>(
+    session: &'a Session,
     folders: &[PathBuf],
-    home: Option<(&Path, &Path)>,
+    others: impl IntoIterator<Item = (&'a Path, &'a Path)>,
 ) -> Vec<(PathBuf, PathBuf)> {
     let is_name = |part: Component| matches!(part, Component::RootDir | Component::Normal(_));
     let meets = |one: &Path, other: &Path| one.starts_with(other) || other.starts_with(one);
     let mut ways: Vec<(PathBuf, PathBuf)> = Vec::new();
-    for (way, folder) in session.ways().into_iter().chain(home) {
+    for (way, folder) in session.ways().into_iter().chain(others) {
         let is_free = !folders.iter().any(|other| meets(way, other))
             && !ways.iter().any(|(other, _)| meets(way, other));
         let is_path = way.is_absolute() && way.parent().is_some() && way.components().all(is_name);
@@ -178,6 +180,8 @@ mod tests {
             assert_eq!(beneath(&folders), expected, "{folders:?}");
         };
         check(&["/home/u/work"], &["work"]);
+        check(&["/home/u/.."], &["0"]);
+        check(&["/p/work", "/p/work/../../x"], &["0", "1"]);
         check(&["/p/work", "/p/lib"], &["work", "lib"]);
         check(&["/p/a/work", "/p/b/c/lib"], &["a/work", "b/c/lib"]);
         check(&["/p/work/sub", "/p/work"], &["work/sub", "work"]);

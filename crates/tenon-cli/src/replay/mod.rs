@@ -8,6 +8,7 @@ mod bundle;
 mod copy;
 mod layout;
 mod made;
+mod named;
 mod names;
 mod rebuild;
 mod scratch;
@@ -72,6 +73,7 @@ impl Rebuilt {
         if folders.is_empty() {
             return Err(CliError::failed(Text::NoFolderRecorded));
         }
+        let (folders, of_log) = named::found(folders, &config.folders)?;
         let scratch = Scratch::new(config)?;
         let journal = rebuild::journal(config, &folders);
         let own = journal.as_ref().map(Journal::folders).unwrap_or_default();
@@ -87,7 +89,9 @@ impl Rebuilt {
         let mut notes: Vec<String> = gone.iter().map(not_there).collect();
         let named = config.folders.home.as_path();
         let home = named.canonicalize().ok();
-        let links = layout::ways(session, &folders, home.as_deref().map(|home| (named, home)));
+        let of_home = home.as_deref().map(|home| (named, home));
+        let others = of_log.iter().map(|(way, folder)| (&**way, &**folder)).chain(of_home);
+        let links = layout::ways(session, &folders, others);
         let ways;
         (rebuilt.roots, ways) = rebuilt.scratch.roots(folders, &links);
         let mut copying = copy::Copying::new(&own, rebuilt.scratch.path(), &rebuilt.roots)

@@ -151,6 +151,9 @@ texts! {
     HintOverwrite: "--overwrite PATH puts that back too; redo brings your version back", "--overwrite 路径 也撤销它；redo 可恢复你的版本";
     NoFolderRecorded: "the log does not say where the session worked", "日志没有说明会话的工作文件夹";
     FolderGone: "{folder} is not there any more or cannot be read", "{folder} 已不存在或无法读取";
+    FolderOfKernel: "{folder}, a folder of the session, is the kernel's: it is not copied", "会话的文件夹 {folder} 属于内核：不会复制";
+    FolderIsOwn: "{folder}, a folder of the session, is tenon's own: it is not copied", "会话的文件夹 {folder} 属于 tenon 自己：不会复制";
+    FolderOfSecrets: "{folder}, a folder of the session, is where programs keep secrets: it is not copied", "会话的文件夹 {folder} 是程序存放机密之处：不会复制";
     CacheIsLink: "{path} is a symbolic link, and tenon follows none in its cache: a command may have put it there", "{path} 是符号链接，tenon 不跟随其缓存中的链接：它可能是命令放在那里的";
     HintCacheIsLink: "remove the link; to have the cache elsewhere, set XDG_CACHE_HOME, or have the folder around it be a link", "删除该链接；要把缓存放在别处，请设置 XDG_CACHE_HOME，或让它的上级文件夹成为链接";
     FileNotCopied: "{path} cannot be copied", "无法复制 {path}";

@@ -57,6 +57,7 @@ mod replay_home;
 mod replay_in_ci;
 mod replay_jobs;
 mod replay_killed;
+mod replay_named;
 mod replay_random;
 mod replay_sessions;
 mod replay_undone;
