@@ -16,7 +16,7 @@ use std::{
 };
 
 use rustix::fs::CWD;
-use tenon_sandbox::{Source, secrets_of_home, secrets_of_root};
+use tenon_sandbox::{Source, other_names, secrets_of_home, secrets_of_root};
 
 use super::{
     Root, attributes, layout,
@@ -353,13 +353,15 @@ pub(super) fn gone(folder: &Path, error: io::Error) -> CliError {
     CliError::failed(gone).with_source(error).with_hint(Text::HintToolsFrom)
 }
 
-/// Returns a path by the names by which a workspace may have it: where the folder it is in leads, and where
-/// itself does.
+/// Returns a path by the names by which a workspace may have it: where the folder it is in leads, where
+/// itself does, and where else that is mounted.
 pub(super) fn names_of(path: &Path) -> Vec<PathBuf> {
     let above = path.parent().and_then(|above| above.canonicalize().ok());
     let named = above.and_then(|above| Some(above.join(path.file_name()?)));
     let mut names: Vec<PathBuf> = named.into_iter().chain(path.canonicalize().ok()).collect();
     names.dedup();
+    let elsewhere: Vec<PathBuf> = names.iter().flat_map(|name| other_names(name)).collect();
+    names.extend(elsewhere);
     names
 }
 

@@ -23,8 +23,8 @@ status=0; \"$@\" || status=$?
 echo \"on disk: $(cat /home/ada/.bashrc /home/ada/.cargo/bin/cargo | tr '\\n' ' ')\" >&2
 exit $status";
 
-/// Runs calls in `folder`; nothing if nothing can be mounted here.
-fn run(place: &Place, folder: &str, flags: &[&str], calls: &[(&str, Value)]) -> Option<Run> {
+/// Runs a command in `folder`, between the mounts; nothing if nothing can be mounted here.
+fn mounted(place: &Place, folder: &str, command: &[&str]) -> Option<Run> {
     let as_root = rustix::process::geteuid().is_root();
     let flags_of_unshare = if as_root { ["-m"].as_slice() } else { ["-Urm"].as_slice() };
     let probe = [flags_of_unshare, &["sh", "-c", "mount -t tmpfs none /mnt"]].concat();
@@ -32,14 +32,20 @@ fn run(place: &Place, folder: &str, flags: &[&str], calls: &[(&str, Value)]) -> 
         skipped("no mount namespace can be had here");
         return None;
     }
+    let arguments = [flags_of_unshare, &["sh", "-c", MOUNTED, "sh", folder], command].concat();
+    Some(Run::of(place.program("unshare", &arguments).output().unwrap()))
+}
+
+fn script(place: &Place, calls: &[(&str, Value)]) -> String {
     let call = |(name, arguments): &(&str, Value)| json!({"calls": [{"name": name, "arguments": arguments}]});
-    let turns: Value = calls.iter().map(call).chain([json!({"text": "Done."})]).collect();
-    let model = place.script(turns);
-    let program = env!("CARGO_BIN_EXE_tenon");
-    let start = ["sh", "-c", MOUNTED, "sh", folder, program];
-    let session = ["-p", "--output-format", "stream-json", "--model", &model, "go"];
-    let arguments = [flags_of_unshare, &start, &session, flags].concat();
-    Some(Run::of(place.program("unshare", &arguments).output().unwrap()).ends_with(0))
+    place.script(calls.iter().map(call).chain([json!({"text": "Done."})]).collect())
+}
+
+/// Runs calls in `folder`; nothing if nothing can be mounted here.
+fn run(place: &Place, folder: &str, flags: &[&str], calls: &[(&str, Value)]) -> Option<Run> {
+    let (program, model) = (env!("CARGO_BIN_EXE_tenon"), script(place, calls));
+    let session = [program, "-p", "--output-format", "stream-json", "--model", &model, "go"];
+    mounted(place, folder, &[&session, flags].concat()).map(|run| run.ends_with(0))
 }
 
 fn results(run: &Run) -> Vec<String> {
@@ -131,4 +137,23 @@ fn a_workspace_around_the_home_by_its_other_path_has_it_closed() {
     assert!(!found[3].contains("netrc") && !found[3].contains("id_rsa"), "{found:?}");
     assert!(found[4].contains("b\n") && !found[4].contains("PRIVATE"), "{found:?}");
     assert!(run.error.contains("on disk: own own"), "{}", run.error);
+}
+
+#[test]
+fn a_replay_copies_a_home_without_secrets_by_its_other_path_too() {
+    let place = Place::new();
+    let model =
+        script(&place, &[bash("cat .netrc a .ssh/id_rsa; find -name id_rsa -o -name log; pwd")]);
+    let replayed = "\"$0\" -p --model \"$1\" go > /dev/null
+        log=$(find \"$HOME/.local/state/tenon/sessions\" -name '*.jsonl')
+        sed \"s#\\\"/srv/w\\\"#\\\"$2\\\"#\" \"$log\" > foreign.jsonl
+        cmp -s \"$log\" foreign.jsonl && exit 7
+        \"$0\" replay foreign.jsonl";
+    for named in ["/srv/data/home/ada", "/srv"] {
+        let command = ["sh", "-c", replayed, env!("CARGO_BIN_EXE_tenon"), &model, named];
+        let Some(run) = mounted(&place, "/srv/w", &command) else { return };
+        assert!(!run.out.contains("PRIVATE") && !run.error.contains("PRIVATE"), "{named}: {run:?}");
+        assert!(run.error.contains(".ssh was left out") || named == "/srv", "{named}: {run:?}");
+        assert!(run.error.contains("was left out"), "{named}: {run:?}");
+    }
 }

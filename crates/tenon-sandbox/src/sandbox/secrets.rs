@@ -249,7 +249,12 @@ fn in_sight(hidden: &[PathBuf], steps: &[Step]) -> Vec<PathBuf> {
     let moved = elsewhere.flat_map(|(path, source)| {
         hidden.iter().filter_map(move |one| Some(path.join(one.strip_prefix(source).ok()?)))
     });
-    hidden.iter().filter(|path| shows(steps, path)).cloned().chain(moved).collect()
+    let shown = hidden.iter().filter(|path| shows(steps, path)).cloned();
+    let mut found: Vec<PathBuf> = shown.chain(moved).collect();
+    found.sort();
+    // What lies in another one goes with it, and can have nothing put on it.
+    found.dedup_by(|one, above| one.starts_with(&*above));
+    found
 }
 
 /// Adds what is in `folder` that not everybody may read, but for what is in or around a root.
@@ -283,13 +288,13 @@ fn add_closed(folder: &OwnedFd, path: &mut PathBuf, roots: &[PathBuf], closed: &
         path.push(OsStr::from_bytes(name.to_bytes()));
         let is_within = has_roots && roots.iter().any(|root| path.starts_with(root));
         let is_around = has_roots && roots.iter().any(|root| root.starts_with(&*path));
-        if is_within {
-            // The workspace's own.
+        if is_within || closed.contains(path) {
+            // The workspace's own, or known as a whole.
         } else if is_open || is_around {
             if let Ok(inner) = rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
                 add_closed(&inner, path, roots, closed);
             }
-        } else if !closed.contains(path) {
+        } else {
             closed.push(path.clone());
         }
         path.pop();
@@ -306,8 +311,13 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
-        for (name, mode) in [("key", 0o640), ("open", 0o644), ("private/in", 0o600), ("a/b", 0o600)]
-        {
+        for (name, mode) in [
+            ("key", 0o640),
+            ("open", 0o644),
+            ("private/in", 0o600),
+            ("a/b", 0o600),
+            ("known/key", 0o600),
+        ] {
             let path = top.join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(&path, "").unwrap();
@@ -317,8 +327,9 @@ mod tests {
         std::os::unix::fs::symlink("/etc/shadow", top.join("link")).unwrap();
         let check = |roots: &[&str], expected: &[&str]| {
             let roots: Vec<_> = roots.iter().map(|name| top.join(name)).collect();
-            let mut closed = Vec::new();
+            let mut closed = vec![top.join("known")];
             closed_in(&top, &roots, &mut closed);
+            closed.retain(|path| *path != top.join("known"));
             closed.sort();
             let expected: Vec<_> = expected.iter().map(|name| top.join(name)).collect();
             assert_eq!(closed, expected, "{roots:?}");
@@ -348,16 +359,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_under_another_name_is_hidden_there_too() {
+    fn what_is_shown_under_another_name_is_hidden_there_too_and_nothing_within_what_is_hidden() {
         let kept = |path: &str, source: &str| Step {
             path: path.into(),
             part: Part::Kept { source: source.into(), writable: false },
         };
         let home = Step { path: "/home/u".into(), part: Part::Private { mode: 0 } };
         let steps = [home, kept("/home/u/.cargo", "/data/cargo"), kept("/home/u/go", "/home/u/go")];
-        let hidden = ["/data/cargo/key", "/home/u/.ssh", "/home/u/go/key", "/etc/key"];
+        let hidden = [
+            "/etc/sudoers.d/README",
+            "/data/cargo/key",
+            "/home/u/.ssh",
+            "/home/u/go/key",
+            "/etc/key",
+            "/etc/sudoers.d",
+        ];
         let found = in_sight(&hidden.map(PathBuf::from), &steps);
-        let expected = ["/data/cargo/key", "/home/u/go/key", "/etc/key", "/home/u/.cargo/key"];
+        let expected = [
+            "/data/cargo/key",
+            "/etc/key",
+            "/etc/sudoers.d",
+            "/home/u/.cargo/key",
+            "/home/u/go/key",
+        ];
         assert_eq!(found, expected.map(PathBuf::from));
     }
 }
