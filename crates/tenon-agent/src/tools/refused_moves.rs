@@ -85,7 +85,7 @@ fn is_there(said: &Said<'_>, path: &Path) -> bool {
 
 fn is_protected(said: &Said<'_>, path: &Path) -> bool {
     let found = said.context.workspace.locate(&path.to_string_lossy());
-    found.is_ok_and(|found| found.protected)
+    found.is_ok_and(|found| refused_toolchains::is_protected_elsewhere(&found))
 }
 
 /// Whether a line names a path, or its last name.
