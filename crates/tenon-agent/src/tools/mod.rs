@@ -28,6 +28,7 @@ mod refused_calls;
 mod refused_files;
 mod refused_moves;
 mod refused_toolchains;
+mod refused_words;
 mod said;
 mod sandbox;
 mod sight;

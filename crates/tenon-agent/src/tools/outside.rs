@@ -79,6 +79,12 @@ pub(super) fn of_line<'a>(
     by_path().or_else(by_text).or_else(by_folder).or_else(by_name).or_else(last)
 }
 
+/// Whether a line names a change by its last name, or the script does.
+pub(super) fn is_named(said: &Said<'_>, line: &str, write: &OutsideWrite) -> bool {
+    let name = write.path.file_name().unwrap_or_default().to_string_lossy();
+    [line, said.script].iter().any(|text| text.contains(&*name))
+}
+
 /// Returns the change that a command which failed may mean where it says neither a path nor that something is
 /// read-only (`cannot write cache`).
 pub(super) fn unnamed<'a>(said: &'a Said<'_>) -> Option<&'a OutsideWrite> {

@@ -78,7 +78,7 @@ fn a_write_outside_is_told_with_its_path_also_where_the_program_says_none() {
         ("touch '/usr/x; --sandbox off'", Some("(refused: '/usr/x; --sandbox off')")),
         ("mkdir -p /usr/xy/z", Some(refused)),
         ("for n in $(seq 90); do echo > /usr/n$n; done 2> none; mkdir /usr/xy", Some(refused)),
-        ("touch /usr/z 2> none; sqlite3 /usr/xy 'create table a(x)'", Some(&perhaps)),
+        ("touch /usr/z 2> none; sqlite3 /usr/xy 'create table a(x)'", Some(refused)),
         (
             "touch /usr/xy 2> none; echo 'could not save order: price is negative' >&2; false",
             Some(&perhaps),
@@ -122,6 +122,40 @@ fn a_write_outside_is_told_of_a_command_that_fails_without_a_word() {
         ("f=/usr/bin; perl -e 'link(\"$ARGV[0]/env\", \"hard\") or exit 1' $f", Some(link_perhaps)),
     ];
     check(&place, &["a", "b", "c"], &rows);
+}
+
+#[test]
+fn a_database_that_could_not_be_written_outside_is_told_also_where_the_command_goes_on() {
+    let refused = Some("(refused: /usr/xy)");
+    let python = |path: &str| {
+        format!(
+            "/usr/bin/python3 -c 'import sqlite3; sqlite3.connect(\"{path}\").execute(\"create table t(a)\")' || true"
+        )
+    };
+    let [outside, missing] = ["/usr/xy", "none/x.db"].map(python);
+    let rows = [
+        ("sqlite3 /usr/xy 'create table t(a)'", refused),
+        ("sqlite3 /usr/xy 'create table t(a)'; echo made", refused),
+        ("cd /usr && sqlite3 xy 'create table t(a)'; echo made", refused),
+        (&outside, refused),
+        ("sqlite3 none/x.db 'create table t(a)'", None),
+        ("sqlite3 none/x.db 'create table t(a)'; echo made", None),
+        ("/usr/bin/python3 shrugs.py; sqlite3 none/x.db 'create table t(a)'; echo made", None),
+        (&missing, None),
+        ("sqlite3 r.db 'create table t(a)'", None),
+        ("sqlite3 -readonly r.db 'insert into t values(1)'; echo made", None),
+        ("echo 'attempt to write a readonly database' >&2", None),
+    ];
+    check(&place(), &["a", "b", "c"], &rows);
+    let held = "read-only to commands also in the workspace (refused: ~/.cache/uv/wheel)";
+    let rows = [
+        ("sqlite3 ~/.cache/uv/wheel 'create table t(a)'; echo made", Some(held)),
+        (
+            "/usr/bin/python3 -c 'import sqlite3; sqlite3.connect(\".cache/uv/wheel\").execute(\"create table t(a)\")'",
+            Some(held),
+        ),
+    ];
+    check_around("home", &[], &rows);
 }
 
 #[test]

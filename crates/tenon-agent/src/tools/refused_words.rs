@@ -1,0 +1,71 @@
+//! What programs say of a file that walls kept from them.
+
+use super::refused_calls::DENIED;
+
+/// What programs say of a file that the walls keep from changing.
+pub(super) const READ_ONLY: [&str; 4] = ["read-only file system", "erofs", "只读文件系统", LOCKS];
+
+/// What they say of the same where they do not say why.
+const LOCKS: &str = "cannot lock /etc/";
+
+/// What they say that would remove, replace or link to what is read-only by itself: a protected file.
+const BUSY: [&str; 5] = [
+    "device or resource busy",
+    "resource busy or locked",
+    "ebusy",
+    "invalid cross-device link",
+    "exdev",
+];
+
+/// What is said of files, and of everything else that takes rights.
+pub(super) const NOT_PERMITTED: &str = "operation not permitted";
+
+/// What SQLite says of a database that it could not make or write, whatever the kernel said. Most often no wall did it.
+const DATABASE: [&str; 2] =
+    ["unable to open database file", "attempt to write a readonly database"];
+
+/// How a file was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    ReadOnly,
+    Busy,
+    Denied,
+    NotPermitted,
+    /// By something, if the kernel tells which change it was.
+    Database,
+}
+
+/// Says how a file was refused, if a line complains of that in words that the walls cause.
+pub(super) fn how(line: &str, in_c: bool) -> Option<How> {
+    let line = line.to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|words| line.contains(words));
+    // Nothing is mounted in tier C, and nobody else keeps lists of the system's users.
+    match in_c {
+        true if line.contains(LOCKS) || says(&DENIED) => Some(How::Denied),
+        true if line.contains(NOT_PERMITTED) => Some(How::NotPermitted),
+        false if says(&READ_ONLY) => Some(How::ReadOnly),
+        false if says(&BUSY) => Some(How::Busy),
+        _ if says(&DATABASE) => Some(How::Database),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_walls_are_those_of_the_tier() {
+        for (line, expected) in [
+            ("touch: /etc/x: Read-only file system", [Some(How::ReadOnly), None]),
+            ("rm: .envrc: Device or resource busy", [Some(How::Busy), None]),
+            ("bash: /etc/x: Permission denied", [None, Some(How::Denied)]),
+            ("chmod: /etc/x: Operation not permitted", [None, Some(How::NotPermitted)]),
+            ("useradd: cannot lock /etc/passwd", [Some(How::ReadOnly), Some(How::Denied)]),
+            ("cat: x: No such file or directory", [None, None]),
+            ("attempt to write a readonly database", [Some(How::Database); 2]),
+        ] {
+            assert_eq!([false, true].map(|in_c| how(line, in_c)), expected, "{line}");
+        }
+    }
+}
