@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::command::{Command, CommandError, Exit, LimitReached, Output, Printed};
 use crate::guard::ProtectedChange;
-use crate::journal::{Changes, Checkpoint, JournalError, OutsideWrite, RefusedMove};
+use crate::journal::{Changes, Checkpoint, JournalError, OutsideWrite, Refused, RefusedMove};
 use crate::network::{NetworkEvent, NetworkMark, Proxy};
 use crate::off_thread::off_thread;
 use crate::output::{Piece, Stream};
@@ -97,6 +97,13 @@ pub struct JobReading {
     pub protected: Vec<ProtectedChange>,
     /// The last attempt at each host that was not let through; shared as well.
     pub blocked: Vec<NetworkEvent>,
+    /// System calls that the walls refused it until now, as in [`Output::refused`], but for those that
+    /// [`Jobs::note_told`] counts as told.
+    pub refused: Vec<&'static str>,
+    /// What it tried until now to change where its walls let it write nothing, as in [`Output::outside`].
+    pub outside: Option<Vec<OutsideWrite>>,
+    /// Renames and hard links that the walls refused it until now, as in [`Output::moves`].
+    pub moves: Vec<RefusedMove>,
     /// What it changed until now, if it was recorded and that is not what was said before.
     pub changes: Option<Changes>,
 }
@@ -135,6 +142,8 @@ struct State {
     mark: Option<NetworkMark>,
     /// The changes that were told last.
     told: Option<Changes>,
+    /// The refused system calls that were told while it ran.
+    told_calls: Vec<&'static str>,
 }
 
 impl JobEnd {
@@ -165,7 +174,13 @@ impl Attended {
             walls: walls.clone(),
             stop: CancellationToken::new(),
             over: CancellationToken::new(),
-            state: Mutex::new(State { end: None, protected: Vec::new(), mark, told: None }),
+            state: Mutex::new(State {
+                end: None,
+                protected: Vec::new(),
+                mark,
+                told: None,
+                told_calls: Vec::new(),
+            }),
         };
         let (printed, stop) = (job.printed.clone(), job.stop.clone());
         let end = Box::pin(async move {
@@ -290,6 +305,8 @@ impl Jobs {
         // First how it is, so that nothing is printed after what is returned with its end.
         let status = job.status_told(id);
         let (pieces, left_out_bytes) = job.printed.take();
+        // After that: what it says of a refusal is no older.
+        let (refused, outside, moves) = job.refused(status.end.as_ref()).await;
         if status.end.is_some() {
             self.told(id);
             job.state().end.iter_mut().for_each(|(end, _)| {
@@ -303,7 +320,25 @@ impl Jobs {
             None => job.changes(Checkpoint::changes_so_far).await,
         };
         let changes = job.not_told(changes);
-        Some(JobReading { status, pieces, left_out_bytes, spilled_to, protected, blocked, changes })
+        Some(JobReading {
+            status,
+            pieces,
+            left_out_bytes,
+            spilled_to,
+            protected,
+            blocked,
+            refused,
+            outside,
+            moves,
+            changes,
+        })
+    }
+
+    /// Counts these refused system calls of a job as told: no later [`JobReading::refused`] has them.
+    pub fn note_told(&self, id: JobId, calls: &[&'static str]) {
+        if let Some(job) = self.job(id) {
+            job.state().told_calls.extend(calls);
+        }
     }
 
     /// Waits until a job ended, at most so long.
@@ -405,6 +440,26 @@ impl Job {
         let checkpoint = self.checkpoint.clone()?;
         let changes = off_thread(move || look(&checkpoint)).await;
         changes.ok()?.ok()
+    }
+
+    /// Returns what it was refused: at its `end`, or until now.
+    async fn refused(
+        &self,
+        end: Option<&JobEnd>,
+    ) -> (Vec<&'static str>, Option<Vec<OutsideWrite>>, Vec<RefusedMove>) {
+        let (calls, outside, moves) = match (end.cloned(), self.checkpoint.clone()) {
+            (Some(JobEnd { refused, outside, moves, .. }), _) => (refused, outside, moves),
+            (None, None) => (Vec::new(), None, Vec::new()),
+            (None, Some(checkpoint)) => {
+                let refused = off_thread(move || checkpoint.refused_so_far()).await;
+                match refused.ok().flatten() {
+                    Some(Refused { calls, outside, moves }) => (calls, Some(outside), moves),
+                    None => (Vec::new(), None, Vec::new()),
+                }
+            }
+        };
+        let told = &self.state().told_calls;
+        (calls.into_iter().filter(|call| !told.contains(call)).collect(), outside, moves)
     }
 
     /// Returns `changes` unless they are none or were told before, and counts them as told.

@@ -143,8 +143,8 @@ pub(super) async fn read(
 ) -> Result<ToolOutput, String> {
     let jobs = context.sandbox.jobs();
     let Some(reading) = jobs.read(id).await else { return Err(format!("there is no job {id}")) };
-    let JobReading { status, pieces, left_out_bytes, spilled_to, protected, blocked, changes } =
-        reading;
+    let JobReading { status, pieces, left_out_bytes, spilled_to, .. } = reading;
+    let JobReading { protected, blocked, refused, outside, moves, changes, .. } = reading;
     let (first, is_error) = first_line(&status, why, spilled_to.as_deref())?;
     let printed = Printed { pieces: &pieces, left_out_bytes, spilled_to: spilled_to.as_deref() };
     let text = bash.shown(&printed, &context.workspace);
@@ -158,10 +158,10 @@ pub(super) async fn read(
         .end
         .as_ref()
         .is_some_and(|end| !matches!(end.exit, Ok(Exit::Code(0) | Exit::Cancelled)));
-    let end = status.end.map(|end| (end.refused, end.outside, end.moves, end.unkept));
-    let (refused, outside, moves, unkept) = end.unwrap_or_default();
+    let unkept = status.end.map(|end| end.unkept).unwrap_or_default();
     let script = status.script.as_str();
     let refused = worth_telling(refused, has_failed, text, script);
+    jobs.note_told(id, &refused);
     let told = lines(&protected, &Kept::default());
     protected.iter().for_each(|change| note_refused(change, None, context));
     let mut notes =

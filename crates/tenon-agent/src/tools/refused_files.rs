@@ -246,9 +246,7 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
         },
         (How::ReadOnly, _) if only_reads => &[READING_HELD],
         (How::ReadOnly, Place::Protected) => &[PROTECTED_HELD],
-        // Known is that it lies nowhere else.
-        (How::ReadOnly, Place::Unknown) if said.output.outside.is_some() => &[PROTECTED_HELD],
-        (How::ReadOnly, Place::Unknown) => &[PROTECTED_HELD, FILES_HELD],
+        (How::ReadOnly, Place::Unknown) => of_unknown(said, line),
         (How::ReadOnly, Place::Elsewhere(path)) => {
             let is_closed = is_closed_anyway(said, &path, wish(line, &path));
             if is_closed { &[FILES_CLOSED] } else { &[FILES_HELD] }
@@ -274,6 +272,17 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
         }
     };
     sentences.iter().map(|sentence| (*sentence).to_owned()).collect()
+}
+
+/// Returns what to say of a line that names no place and says that something is read-only.
+fn of_unknown(said: &Said<'_>, line: &str) -> &'static [&'static str] {
+    match &said.output.outside {
+        // Known is that it lies nowhere else.
+        Some(_) => &[PROTECTED_HELD],
+        // The line of a job goes on, so no protected name is guessed that it does not say.
+        None if said.is_job && !names_protected(said, line) => &[FILES_HELD],
+        None => &[PROTECTED_HELD, FILES_HELD],
+    }
 }
 
 /// Whether a line complains that a folder was not listed, in which something is closed.

@@ -31,6 +31,7 @@ mod imports;
 mod interactive;
 mod jobs;
 mod jobs_ended;
+mod jobs_told;
 mod killed;
 mod languages;
 mod limits_told;

@@ -17,6 +17,7 @@ use super::find::node_at;
 use super::forbids::Forbids;
 use super::record::Record;
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
+use super::refusals::{Refusals, Refused};
 use super::{CheckpointId, JournalError};
 use crate::workspace::{Recording, Workspace};
 
@@ -36,6 +37,8 @@ struct Inner {
     copied: Condvar,
     ended: Mutex<Option<Changes>>,
     forbids: OnceLock<Arc<dyn Forbids>>,
+    /// Of the command of it that was watched last.
+    refusals: Mutex<Option<Arc<Refusals>>>,
 }
 
 impl Checkpoint {
@@ -45,6 +48,7 @@ impl Checkpoint {
             copied: Condvar::new(),
             ended: Mutex::default(),
             forbids: OnceLock::new(),
+            refusals: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -134,6 +138,21 @@ impl Checkpoint {
     /// Takes in that protected names are put back after the command of it.
     pub(crate) fn note_guarded(&self) {
         self.lock().image.header.is_guarded = true;
+    }
+
+    /// Takes in where it is noted what its command is refused.
+    pub(super) fn note_refusals(&self, refusals: &Arc<Refusals>) {
+        *self.refusals() = Some(Arc::clone(refusals));
+    }
+
+    /// Returns what its command was refused until now; `None` while nobody watches one.
+    pub(crate) fn refused_so_far(&self) -> Option<Refused> {
+        let refusals = self.refusals().clone()?;
+        Some(refusals.so_far())
+    }
+
+    fn refusals(&self) -> MutexGuard<'_, Option<Arc<Refusals>>> {
+        self.inner.refusals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The kernel refused to ask about a command of it.

@@ -26,15 +26,14 @@ use super::here::Here;
 use super::node::{Node, NodeId, look};
 use super::record::Place;
 use super::recorder::{Fate, Recorder, Step, Writing};
+use super::refusals::{Refusals, Refused};
 use super::trouble::Trouble;
 use crate::linux::notify::{Listener, MOVES, Question};
 use crate::linux::task::{Found, Task, path_of};
 use crate::room::Room;
 
 use self::forbidden::Does;
-pub use self::moved::{Barrier, RefusedMove};
-use self::moved::{Noted, Views};
-pub use self::outside::OutsideWrite;
+use self::moved::Views;
 use self::places::{Inside, Known, Spot, is_deleted};
 use self::set_group::SetGroup;
 
@@ -62,12 +61,15 @@ pub(crate) fn watch(
     room: Option<Arc<Room>>,
     ended: tokio::sync::oneshot::Sender<Refused>,
 ) -> std::io::Result<()> {
+    let within_walls = listener.is_within_walls();
+    let listener = Arc::new(listener);
+    let refusals = Arc::new(Refusals::new(&listener));
+    checkpoint.note_refusals(&refusals);
     let mut watch = Watch {
-        within_walls: listener.is_within_walls(),
-        outside: Vec::new(),
-        moves: Vec::new(),
+        within_walls,
+        refusals,
         views: Views::default(),
-        listener: Arc::new(listener),
+        listener,
         checkpoint,
         folders: HashMap::new(),
         folders_moved: 0,
@@ -81,28 +83,16 @@ pub(crate) fn watch(
     std::thread::Builder::new().name("tenon-journal".to_owned()).spawn(move || {
         watch.run();
         // Nobody need wait.
-        let calls = watch.listener.refused();
-        let moves = watch.moves.into_iter().filter_map(Noted::unless_made_up_for).collect();
-        let _ = ended.send(Refused { calls, outside: watch.outside, moves });
+        let _ = ended.send(watch.refusals.so_far());
     })?;
     Ok(())
-}
-
-/// What a command was refused.
-#[derive(Debug, Default)]
-pub(crate) struct Refused {
-    /// In words for people.
-    pub(crate) calls: Vec<&'static str>,
-    pub(crate) outside: Vec<OutsideWrite>,
-    pub(crate) moves: Vec<RefusedMove>,
 }
 
 struct Watch {
     listener: Arc<Listener>,
     /// Whether what is read-only is so because of them.
     within_walls: bool,
-    outside: Vec<OutsideWrite>,
-    moves: Vec<Noted>,
+    refusals: Arc<Refusals>,
     views: Views,
     checkpoint: Checkpoint,
     folders: HashMap<NodeId, Known>,

@@ -4,61 +4,15 @@
 //! their own, where the machine may have one. The kernel's list of the command's mounts says what it refuses, that of
 //! this process what the machine refuses by itself: that is not noted. Noted for what the agent tells, and no wall.
 
-use std::path::{Path, PathBuf};
-
-use rustix::fs::CWD;
+use std::path::Path;
 
 use super::super::calls::Onto;
-use super::super::node::{Moment, Node, NodeId, look};
+use super::super::node::look;
+use super::super::refusals::{Barrier, RefusedMove};
 use super::Watch;
 use super::places::Inside;
 use crate::linux::task::Task;
 use crate::mounts::Mounts;
-
-/// So many are noted of one command, the first.
-const MOVES_MAX: usize = 50;
-
-/// A rename or a hard link within the session's folders that the walls refused a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefusedMove {
-    /// Absolute, without links but for the last name.
-    pub from: PathBuf,
-    /// The same of the new name.
-    pub to: PathBuf,
-    /// Whether it would have been a further name (a hard link).
-    pub links: bool,
-    /// What stood in the way.
-    pub barrier: Barrier,
-}
-
-/// What stood in the way of a rename or a hard link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Barrier {
-    /// The two places are on different mounts (EXDEV).
-    Apart,
-    /// They are on a mount that is only read (EROFS).
-    OnlyRead,
-    /// One of them is a mount itself (EBUSY).
-    Mount,
-}
-
-/// Such a call, and what was at its new name before.
-pub(super) struct Noted {
-    refused: RefusedMove,
-    before: Option<(NodeId, Moment)>,
-}
-
-impl Noted {
-    /// Returns it, unless something else is at the new name by now: many programs copy then.
-    pub(super) fn unless_made_up_for(self) -> Option<RefusedMove> {
-        let now = look(CWD, self.refused.to.as_os_str()).ok()?.map(state);
-        (now.is_none() || now == self.before).then_some(self.refused)
-    }
-}
-
-fn state(node: Node) -> (NodeId, Moment) {
-    (node.id, node.changed)
-}
 
 /// The mounts of the command and those of this process, each once it was asked for.
 #[derive(Default)]
@@ -107,7 +61,7 @@ impl Watch {
     /// that would not fail anyhow.
     pub(super) fn note_move(&mut self, task: Task, from: &Inside, to: &Inside, onto: Option<Onto>) {
         let has_mounts = self.within_walls && self.rights_beneath.is_none();
-        if !has_mounts || self.moves.len() >= MOVES_MAX {
+        if !has_mounts || self.refusals.has_all_moves() {
             return;
         }
         let places = [from, to].map(|(folder, name)| folder.place.join(name));
@@ -129,8 +83,8 @@ impl Watch {
             None => node.is_folder() || before.is_some(),
         };
         let refused = RefusedMove { from: from_path, to: to_path, links, barrier };
-        if are_beside && !fails && !self.moves.iter().any(|noted| noted.refused == refused) {
-            self.moves.push(Noted { refused, before: before.map(state) });
+        if are_beside && !fails {
+            self.refusals.note_move(refused, before);
         }
     }
 }

@@ -4,32 +4,18 @@
 //! wall: what a path leads to may be exchanged between the question and the call.
 
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags, fstatvfs};
 
 use super::super::node::look;
+use super::super::refusals::OutsideWrite;
 use super::Watch;
 use super::forbidden::Does;
 use super::places::{Elsewhere, Known, Spot, is_deleted};
-use crate::linux::probe::Wish;
 use crate::linux::task::path_of;
-
-/// So many are noted of one command: of more the first half and the last.
-const OUTSIDE_MAX: usize = 50;
 
 /// Without namespaces their files are the kernel's own, which paths do not tell of.
 const OF_KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
-
-/// What a command tried to change where its walls let it write nothing: outside of the workspace, or in a folder of
-/// it that is read-only to commands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutsideWrite {
-    /// Absolute, as the command's file tree has it, without links but for the last name.
-    pub path: PathBuf,
-    /// What it would have done.
-    pub wish: Wish,
-}
 
 impl Watch {
     /// Whether the walls let nothing be written right in a folder that is not in the workspace.
@@ -79,13 +65,7 @@ impl Watch {
             return;
         }
         let Ok(path) = path_of(folder).map(|path| path.join(name)) else { return };
-        let write = OutsideWrite { path, wish: does.wish() };
-        if !self.outside.contains(&write) {
-            if self.outside.len() >= OUTSIDE_MAX {
-                self.outside.remove(OUTSIDE_MAX / 2);
-            }
-            self.outside.push(write);
-        }
+        self.refusals.note_outside(OutsideWrite { path, wish: does.wish() });
     }
 
     /// The same of giving something another name there, or a further one.
