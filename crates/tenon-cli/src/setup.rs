@@ -23,7 +23,8 @@ use tenon_agent::{
 };
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
 use tenon_sandbox::{
-    FileError, Journal, Workspace, other_names, secrets_of_home, secrets_of_root, toolchains_within,
+    FileError, Journal, Workspace, is_in_undo_store, other_names, secrets_of_home, secrets_of_root,
+    toolchains_within,
 };
 
 pub(crate) use answer::answer;
@@ -303,6 +304,10 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     for folder in added {
         let folder = config.folders.named_in_home(folder);
         workspace = workspace.with_root(&folder).map_err(no_folder)?;
+    }
+    if let Some(store) = workspace.roots().iter().find(|root| is_in_undo_store(root)) {
+        let (path, why) = (store.display().to_string(), "is tenon's own");
+        return Err(no_folder(FileError::Closed { path, why }));
     }
     let (folders, file) = (&config.folders, config.folders.config_file());
     let own: [&Path; 4] = [&folders.config, &file, &folders.state, &folders.cache];

@@ -46,7 +46,7 @@ pub use journal::{
     CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Forbids, Journal, JournalError,
     JournalOptions, LeftOut, LeftOutReason, OutsideWrite, Past, PastEntry, Patience, Pruned,
     RefusedMove, Replaced, Rights, StaleCache, Trouble, Undone, Usage, WayBack, forget_session_of,
-    without_middle,
+    is_in_undo_store, without_middle,
 };
 pub use links::links_to;
 pub use linux::inside::is_closed_in_proc;

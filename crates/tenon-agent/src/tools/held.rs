@@ -9,13 +9,13 @@ use tenon_sandbox::{INTERNET_SOCKETS, Network, OTHER_SOCKETS, PATH_SOCKETS};
 
 use super::{
     crowded::{CROWDED, is_crowded},
-    kernel, limits, of_others,
+    kernel, limits, listed, of_others,
     refused_calls::{
         self, BITS_HELD, DENIED, PATH_SOCKETS_HELD, SOCKETS_FAIL, SOCKETS_HELD, asks_for_bits,
         names_sockets, without_files,
     },
     refused_files::{self, Place, READING_HELD, TCP, UDP, is_same, place},
-    refused_moves,
+    refused_moves, refused_own,
     refused_words::NOT_PERMITTED,
     said::{Said, first_words},
     this_machine,
@@ -133,8 +133,9 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     };
     // What was refused may have been the socket, or the terminal.
     let may_be_none = is_of_sockets || !of_c.is_empty();
-    let of_files = printed
-        .lines()
+    let (of_own, others) = refused_own::of_lines(said, printed.lines());
+    let of_files = others
+        .into_iter()
         .filter(|line| !(is_of_c(line) || said.in_c && is_of_another(said, line, may_be_none)));
     let mut sentences: Vec<String> = of_kernel.into_iter().map(str::to_owned).collect();
     let mut of_moves: Vec<String> = Vec::new();
@@ -144,7 +145,10 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
         of_moves.extend(of_move.filter(|it| !of_moves.iter().any(|told| is_same(told, it))));
         !is_explained
     });
-    sentences.extend(refused_files::sentences(said, of_files));
+    sentences.extend(of_own);
+    let told_own = sentences.last().map(|told| listed::without_names(told));
+    let is_new = |it: &String| told_own != Some(listed::without_names(it));
+    sentences.extend(refused_files::sentences(said, of_files).into_iter().filter(is_new));
     sentences.extend(of_moves);
     sentences.extend(of_others::sentence(said, printed.lines()));
     sentences.extend(limits::sentences(said, &printed));

@@ -27,6 +27,7 @@ mod recall;
 mod refused_calls;
 mod refused_files;
 mod refused_moves;
+mod refused_own;
 mod refused_toolchains;
 mod refused_words;
 mod said;

@@ -11,6 +11,7 @@ use tenon_sandbox::{
 use super::{
     ToolContext, kernel, listed, outside, ran_in,
     refused_calls::DENIED,
+    refused_own::{self, is_closed},
     refused_toolchains::{self, is_protected_elsewhere},
     refused_words::{How, NOT_PERMITTED, READ_ONLY, how},
     said::{Said, first_words, is_quoted},
@@ -179,13 +180,9 @@ pub(super) fn of_closed(said: &Said<'_>, path: &Path, wish: Wish) -> Option<Stri
     }
     let found = said.context.workspace.outside(&path.to_string_lossy());
     let is_own = found.is_ok_and(|found| found.is_some_and(|it| it.closed().is_some()));
-    let named = listed::name(path);
     let closed = closed(path);
     Some(match wish {
-        _ if is_own => format!(
-            "files: {named} is tenon's own and closed to commands; no rule or --add-dir opens it, \
-             --sandbox off would"
-        ),
+        _ if is_own => refused_own::closed(path),
         Wish::Write => {
             format!("{closed}; write_file asks the user for it, --sandbox off would open it")
         }
@@ -196,12 +193,6 @@ pub(super) fn of_closed(said: &Said<'_>, path: &Path, wish: Wish) -> Option<Stri
 /// Begins what is said of a change of what is closed to commands.
 pub(super) fn closed(path: &Path) -> String {
     format!("files: {} is closed to commands", listed::name(path))
-}
-
-/// Whether a path is closed to commands in whatever folder it lies.
-fn is_closed(said: &Said<'_>, path: &Path) -> bool {
-    let why = said.context.sandbox.out_of_sight(path);
-    matches!(why, Some(OutOfSight::Secret(_) | OutOfSight::Hidden(_)))
 }
 
 /// Returns what to say of one line: that this command writes nothing, or of toolchains, of protected names, or

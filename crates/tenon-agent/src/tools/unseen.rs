@@ -14,7 +14,7 @@ use super::{
     listed::{self, Held},
     protected, ran_in, refused_calls,
     refused_files::{self, PROTECTED_HELD, is_held_in_c},
-    refused_moves, refused_toolchains,
+    refused_moves, refused_own, refused_toolchains,
     said::{Said, is_quoted, quoted, words},
     sight::{self, UNSEEN},
     unfound,
@@ -160,7 +160,10 @@ fn of_sight(said: &Said<'_>, told: &[String]) -> Vec<String> {
     let sure = |why: &OutOfSight| sight::sentence(why, said.in_c, true);
     let is_told = |why: &OutOfSight| match why {
         OutOfSight::Secret(path) | OutOfSight::Hidden(path) => {
-            told.iter().any(|told| told.starts_with(&refused_files::closed(path)))
+            let is_of = |told: &String| {
+                told.starts_with(&refused_files::closed(path)) || refused_own::is_of(told, path)
+            };
+            told.iter().any(is_of)
         }
         _ => false,
     };

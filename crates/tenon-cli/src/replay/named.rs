@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tenon_sandbox::{secrets_of_home, secrets_of_root};
+use tenon_sandbox::{is_in_undo_store, secrets_of_home, secrets_of_root};
 
 use super::copy;
 use crate::{
@@ -53,7 +53,7 @@ fn check_kernel(folder: &Path) -> Result<(), CliError> {
 fn check_closed(folder: &Path, own: &Folders) -> Result<(), CliError> {
     let is_in = |place: PathBuf| copy::names_of(&place).iter().any(|it| folder.starts_with(it));
     let mut of_tenon = [&own.state, &own.config, &own.cache].into_iter().cloned();
-    if of_tenon.any(is_in) || is_undo_store(folder) {
+    if of_tenon.any(is_in) || is_in_undo_store(folder) {
         return Err(refused(Text::FolderIsOwn.with(&[("folder", &folder.display())])));
     }
     let mut secrets = secrets_of_home(&own.home).chain(secrets_of_root());
@@ -61,15 +61,6 @@ fn check_closed(folder: &Path, own: &Folders) -> Result<(), CliError> {
         true => Err(refused(Text::FolderOfSecrets.with(&[("folder", &folder.display())]))),
         false => Ok(()),
     }
-}
-
-/// Whether a folder lies, by its name, where undo is kept of what is on another mount than tenon's state.
-fn is_undo_store(folder: &Path) -> bool {
-    let mut around = folder.ancestors();
-    around.any(|it| {
-        let name = it.file_name().unwrap_or_default();
-        it.ends_with(".tenon/undo") || name.as_encoded_bytes().starts_with(b".tenon-undo-")
-    })
 }
 
 fn refused(sentence: Sentence) -> CliError {

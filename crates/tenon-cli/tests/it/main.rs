@@ -42,6 +42,7 @@ mod nested;
 mod odd_names;
 mod output;
 mod own_killed;
+mod own_store_told;
 mod plain_commands;
 mod presets;
 mod program;

@@ -111,6 +111,24 @@ use self::store::Store;
 use self::way_back::mark_undone;
 use crate::workspace::{FileError, RootMoved, Workspace};
 
+/// Whether a folder lies, by its name, in one that journals of workspaces on other mounts than the state folder are
+/// kept in, or is one.
+///
+/// ```
+/// use tenon_sandbox::is_in_undo_store;
+///
+/// assert!(is_in_undo_store("/data/work/.tenon/undo".as_ref()));
+/// assert!(is_in_undo_store("/data/.tenon-undo-1000/0f".as_ref()));
+/// assert!(!is_in_undo_store("/data/work/.tenon".as_ref()));
+/// ```
+#[must_use]
+pub fn is_in_undo_store(folder: &Path) -> bool {
+    folder.ancestors().any(|around| {
+        let name = around.file_name().unwrap_or_default();
+        around.ends_with(".tenon/undo") || name.as_encoded_bytes().starts_with(b".tenon-undo-")
+    })
+}
+
 /// Saves what calls are about to change in one workspace, and undoes it. Cheap to clone.
 ///
 /// Everything but [`Journal::begin`] looks at files: an async caller runs it where blocking is

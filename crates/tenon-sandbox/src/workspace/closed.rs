@@ -68,6 +68,24 @@ impl Workspace {
         Self { shared: std::sync::Arc::new(shared), recording: self.recording }
     }
 
+    /// Whether `path` leads to what is tenon's own and lies in a root ([`Workspace::with_closed_folders`]).
+    ///
+    /// ```
+    /// use tenon_sandbox::Workspace;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let root = folder.path().canonicalize()?;
+    /// std::fs::create_dir(root.join("own"))?;
+    /// let workspace = Workspace::open(&root)?.with_closed_folders(&[root.join("own")]);
+    /// assert!(workspace.is_own("own/file") && !workspace.is_own("file"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_own(&self, path: &str) -> bool {
+        let own = Closed::Own.why();
+        matches!(self.locate(path), Err(FileError::Closed { why, .. }) if why == own)
+    }
+
     /// Whether anything in a root is closed.
     pub(super) fn has_closed(&self) -> bool {
         !self.shared.closed.is_empty()
