@@ -44,9 +44,10 @@ pub(crate) fn can_ask(screen: &Screen) -> bool {
     io::stdin().is_terminal() && screen.sink().is_terminal()
 }
 
-/// Asks until there is a yes or a no; what is answered with "always" is written into `book`.
+/// Asks until there is a yes or a no; what is answered with "always", where that can be, is written into `book`.
 /// Dropping the future takes the question back.
 pub(crate) async fn ask(question: &Question, screen: &Screen, book: &RuleBook) -> Answer {
+    let question = &book.offered(question.clone());
     let language = screen.language();
     let _pastes = MarkedPastes::on(screen);
     screen.say(&wording(question, language, book));

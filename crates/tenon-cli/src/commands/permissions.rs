@@ -12,7 +12,7 @@ use tenon_sandbox::{Access, HostRule, Network, NetworkOutcome, Preset, Refusal, 
 
 use crate::{
     args::SessionArgs,
-    config::{Config, Environment},
+    config::{Config, Environment, RuleBook},
     error::{CliError, ExitStatus},
     print::print,
     setup,
@@ -94,6 +94,9 @@ fn check(
     };
     let names = |folder: &str| workspace.all_names(folder);
     let mut decision = decide_by_names(tool, &action, &rules, mode, &places, &names);
+    if !can_keep_rules(config, &workspace) {
+        decision.always = None;
+    }
     let Action::Run { command } = &action else {
         return say(decision.verdict, &explained(&decision, config));
     };
@@ -152,6 +155,11 @@ fn say(verdict: Verdict, said: &str) -> Result<ExitStatus, CliError> {
     })
 }
 
+/// Whether an answer "always" would be written down.
+fn can_keep_rules(config: &Config, workspace: &Workspace) -> bool {
+    RuleBook::new(config.folders.config_file(), workspace.roots()).is_open()
+}
+
 /// Says whether commands would reach a host.
 async fn check_host(
     config: &Config,
@@ -188,6 +196,7 @@ async fn check_host(
     // A preset is meant by its name, not a host that is called so.
     let needed = if is_preset { Some(host.to_owned()) } else { needed };
     let needed = needed.filter(|_| verdict == Verdict::Ask);
+    let kept = needed.clone().filter(|_| can_keep_rules(config, &workspace));
     let decision = Decision {
         verdict,
         reason,
@@ -197,7 +206,7 @@ async fn check_host(
             false => format!("--net '{rule}'"),
         }),
         lifted_by: Vec::new(),
-        always: needed.map(Kept::Net),
+        always: kept.map(Kept::Net),
         leaves: None,
         unconfined: false,
         parts: Vec::new(),

@@ -16,7 +16,7 @@ use std::{
 
 use clap::ValueEnum;
 use rustix::fs::{FlockOperation, flock};
-use tenon_agent::Kept;
+use tenon_agent::{Kept, Question};
 use toml::Spanned;
 use toml_edit::{Array, DocumentMut, Item, Value};
 
@@ -56,6 +56,29 @@ impl RuleBook {
         &self.file
     }
 
+    /// Returns whether rules can be written: the file lies in none of the folders that models write in.
+    pub(crate) fn is_open(&self) -> bool {
+        let folder = self.file.parent().unwrap_or(Path::new("/"));
+        // What is not there yet would be made where the folder lies that is.
+        let there = folder.ancestors().find_map(|above| {
+            Some(above.canonicalize().ok()?.join(folder.strip_prefix(above).ok()?))
+        });
+        let target = self.file.canonicalize().ok().or(there);
+        target.is_none_or(|target| !self.is_in_root(&target))
+    }
+
+    /// Returns a question without the answer that would write a rule, where none can be written.
+    pub(crate) fn offered(&self, mut question: Question) -> Question {
+        if !self.is_open() {
+            question.decision.always = None;
+        }
+        question
+    }
+
+    fn is_in_root(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| path.starts_with(root))
+    }
+
     /// Writes `rule` down, unless it is there.
     ///
     /// # Errors
@@ -86,7 +109,7 @@ impl RuleBook {
             Ok(target) => target,
             Err(_) => folder.canonicalize().map_err(words)?.join(file_name(&self.file)),
         };
-        if self.roots.iter().any(|root| target.starts_with(root)) {
+        if self.is_in_root(&target) {
             return Err(Text::BookInWorkspace.into());
         }
         let folder = target.parent().unwrap_or(Path::new("/"));

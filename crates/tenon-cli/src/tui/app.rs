@@ -182,7 +182,7 @@ impl App {
         answer: oneshot::Sender<Answer>,
         now: Instant,
     ) {
-        self.questions.push_back((question, answer));
+        self.questions.push_back((self.book.offered(question), answer));
         self.next_question(now);
     }
 

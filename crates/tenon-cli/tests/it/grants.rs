@@ -442,3 +442,29 @@ fn an_index_is_asked_where_its_files_are_only_after_the_yes() {
     let told = format!("the user allows pip ({index}, files.example:8088) from now on");
     assert!(results[0].contains(&told), "{}", results[0]);
 }
+
+#[test]
+fn always_is_not_offered_where_the_file_that_it_would_be_written_to_lies_in_the_workspace() {
+    let write = ("write_file", json!({"path": "../.bashrc", "content": "x\n"}));
+    let (home, top) = home(turns(&[write]));
+    let top = top.display().to_string();
+    for flags in [&["--plain", "--add-dir", &top][..], &["--add-dir", &top]] {
+        let is_plain = flags.contains(&"--plain");
+        let mut terminal = Terminal::start(&home, flags, 200, &[]);
+        terminal.wait_for("Ctrl-D ends.", 1);
+        terminal.press("go\r");
+        terminal.wait_for(if is_plain { ASKED } else { "  n  no" }, 1);
+        let screen = terminal.screen();
+        assert!(screen.contains(".bashrc") && !screen.contains("lways"), "{screen}");
+        terminal.press("\x03");
+        drop(terminal);
+    }
+    let check = |folder: &str| {
+        let mut tenon = std::process::Command::new(env!("CARGO_BIN_EXE_tenon"));
+        let words = ["permissions", "check", "--tool", "write_file", "--cwd", folder];
+        tenon.args(words).arg(format!("{top}/.bashrc")).env_clear().envs(home.environment());
+        String::from_utf8(tenon.output().unwrap().stdout).unwrap()
+    };
+    assert!(check(&home.work().display().to_string()).contains("the answer \"always\" writes"));
+    assert!(!check(&top).contains("always"), "{}", check(&top));
+}
