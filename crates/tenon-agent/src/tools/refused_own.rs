@@ -78,3 +78,17 @@ fn own_path(said: &Said<'_>, line: &str) -> Option<PathBuf> {
     let own = meant.find(|path| workspace.is_own(path))?;
     Some(workspace.root().join(own))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_is_of_the_folder_that_its_path_is_in() {
+        let sentence = closed(Path::new("/w/.tenon/undo/x"));
+        for (folder, expected) in [("/w/.tenon/undo", true), ("/w/.tenon/other", false)] {
+            assert_eq!(is_of(&sentence, Path::new(folder)), expected, "{folder}");
+        }
+        assert!(!is_of("files: /w/.tenon/undo is closed to commands", Path::new("/w/.tenon/undo")));
+    }
+}
