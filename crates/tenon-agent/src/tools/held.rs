@@ -14,7 +14,7 @@ use super::{
         self, BITS_HELD, DENIED, PATH_SOCKETS_HELD, SOCKETS_FAIL, SOCKETS_HELD, asks_for_bits,
         names_sockets, without_files,
     },
-    refused_files::{self, Place, READING_HELD, TCP, UDP, is_same, place},
+    refused_files::{self, Place, READING_HELD, TCP, UDP, place},
     refused_moves, refused_own,
     refused_words::NOT_PERMITTED,
     said::{Said, first_words},
@@ -138,17 +138,12 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
         .into_iter()
         .filter(|line| !(is_of_c(line) || said.in_c && is_of_another(said, line, may_be_none)));
     let mut sentences: Vec<String> = of_kernel.into_iter().map(str::to_owned).collect();
-    let mut of_moves: Vec<String> = Vec::new();
-    let of_files = of_files.filter(|line| {
-        let of_move = refused_moves::of_line(said, line);
-        let is_explained = of_move.is_some();
-        of_moves.extend(of_move.filter(|it| !of_moves.iter().any(|told| is_same(told, it))));
-        !is_explained
-    });
+    let (of_moves, of_files) = refused_moves::of_lines(said, of_files);
     sentences.extend(of_own);
     let told_own = sentences.last().map(|told| listed::without_names(told));
     let is_new = |it: &String| told_own != Some(listed::without_names(it));
-    sentences.extend(refused_files::sentences(said, of_files).into_iter().filter(is_new));
+    let of_files = refused_files::sentences(said, of_files.into_iter());
+    sentences.extend(of_files.into_iter().filter(is_new));
     sentences.extend(of_moves);
     sentences.extend(of_others::sentence(said, printed.lines()));
     sentences.extend(limits::sentences(said, &printed));

@@ -9,7 +9,7 @@ use tenon_sandbox::{Barrier, Exit, RefusedMove, Wish};
 
 use super::{
     listed, outside, ran_in,
-    refused_files::{self, PROTECTED_HELD, Place, REFUSED, REFUSED_IN_PASSING},
+    refused_files::{self, PROTECTED_HELD, Place, REFUSED, REFUSED_IN_PASSING, is_same},
     refused_toolchains,
     said::{Said, first_words},
 };
@@ -35,9 +35,26 @@ const GOES: &str = "files: protected names in the workspace are not moved away o
 /// What stands before the path in it.
 const BY_COMMANDS: &str = "by commands";
 
+/// Returns what to say of the lines that complain of two mounts, once of each kind, and the other lines.
+pub(super) fn of_lines<'a>(
+    said: &Said<'_>,
+    lines: impl Iterator<Item = &'a str>,
+) -> (Vec<String>, Vec<&'a str>) {
+    let mut sentences: Vec<String> = Vec::new();
+    let is_other = |line: &&str| {
+        let of_move = of_line(said, line);
+        let is_other = of_move.is_none();
+        let is_told = |it: &String| sentences.iter().any(|told| is_same(told, it));
+        sentences.extend(of_move.filter(|it| !is_told(it)));
+        is_other
+    };
+    let others = lines.filter(is_other).collect();
+    (sentences, others)
+}
+
 /// Returns what to say of a line that complains of two mounts: of the move of whose names most stand in it, or of
 /// the last, if the line names nothing. `None` where the walls refused none that it may mean.
-pub(super) fn of_line(said: &Said<'_>, line: &str) -> Option<String> {
+fn of_line(said: &Said<'_>, line: &str) -> Option<String> {
     let small = line.to_lowercase();
     let is_across = ACROSS.iter().any(|words| small.contains(words));
     // Of a protected name that the line says, it is known better which rule would allow it.

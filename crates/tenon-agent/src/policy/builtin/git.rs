@@ -40,6 +40,10 @@ pub(super) fn judge(command: &SimpleCommand) -> Option<Finding> {
                 "it would remove or move a branch with commits that may be nowhere else",
             )
         }
+        "update-ref" => (
+            at(NONE, 1, &['d']).or_else(|| at("--stdin", 3, &[])),
+            "it would remove or move a branch with commits that may be nowhere else",
+        ),
         "filter-branch" | "filter-repo" => (Some(0), "it would rewrite the whole history"),
         "reflog" => (
             named("expire").or_else(|| named("delete")),

@@ -201,6 +201,8 @@ fn spec_25_forced_git_is_asked_about() {
             "git checkout -f main",
             "git checkout --force main",
             "git branch -D old",
+            "git update-ref -d refs/heads/old",
+            "git update-ref --stdin",
             "git branch -d -f old",
             "git branch --delete --force old",
             "git switch --discard-changes main",
