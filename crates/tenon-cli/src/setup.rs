@@ -302,7 +302,7 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     }
     added.extend(args.add_dir.iter().map(|folder| config.absolute(folder)));
     for folder in added {
-        let folder = config.folders.named_in_home(folder);
+        let folder = config.folders.named_as_home(folder);
         workspace = workspace.with_root(&folder).map_err(no_folder)?;
     }
     if let Some(store) = workspace.roots().iter().find(|root| is_in_undo_store(root)) {
@@ -311,8 +311,9 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     }
     let (folders, file) = (&config.folders, config.folders.config_file());
     let own: [&Path; 4] = [&folders.config, &file, &folders.state, &folders.cache];
-    let workspace =
-        own.iter().fold(workspace, |workspace, folder| workspace.with_own_folder(folder));
+    let elsewhere = other_names(own);
+    let own = own.into_iter().chain(elsewhere.iter().map(PathBuf::as_path));
+    let workspace = own.fold(workspace, |workspace, folder| workspace.with_own_folder(folder));
     Ok(with_places_of_home(workspace, config))
 }
 
@@ -323,13 +324,12 @@ fn with_places_of_home(workspace: Workspace, config: &Config) -> Workspace {
     let toolchains = toolchains_within(&folders.home, &workspace.roots());
     let workspace = workspace.with_protected(&config.own_files()).with_toolchains(&toolchains);
     // The home by another path at which it is mounted has none of its guards there: it is closed as a whole.
-    let elsewhere = folders.home.canonicalize().map(|home| other_names(&home));
     let secrets: Vec<_> = secrets_of_home(&folders.home)
         .chain(secrets_of_root())
         .chain([folders.config.clone()])
-        .chain(elsewhere.unwrap_or_default())
+        .chain(other_names([folders.home.as_path()]))
         .collect();
-    workspace.with_secrets(&secrets).with_closed_folders(std::slice::from_ref(&folders.state))
+    workspace.with_closed_folders(std::slice::from_ref(&folders.state)).with_secrets(&secrets)
 }
 
 fn no_folder(error: FileError) -> CliError {

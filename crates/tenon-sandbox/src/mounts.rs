@@ -1,9 +1,11 @@
 //! What is mounted beneath a folder, by the kernel's list of this process's mounts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+use crate::links::resolved;
 
 /// A place where another file system, or a folder from elsewhere, is mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,16 +44,22 @@ fn beneath(folder: &Path, list: &[u8]) -> Vec<Mounted> {
     beneath
 }
 
-/// Returns the other paths at which a process finds what it finds at `path`: where what that is mounted from, or a
-/// folder above, is mounted elsewhere, too. The path is absolute and leads through no link; nothing need be there.
-/// Empty where the kernel's list cannot be read.
+/// Returns the other paths at which a process finds what it finds at these: where what they are mounted from, or a
+/// folder above, is mounted elsewhere, too. The paths are absolute, and links on their way are followed; nothing need be
+/// there. Empty where the kernel's list cannot be read.
 ///
 /// ```
-/// assert!(tenon_sandbox::other_names("/proc/self".as_ref()).iter().all(|name| name.ends_with("self")));
+/// let names = tenon_sandbox::other_names(["/proc/self/status".as_ref()]);
+/// assert!(names.iter().all(|name| name.ends_with("status")));
 /// ```
 #[must_use]
-pub fn other_names(path: &Path) -> Vec<PathBuf> {
-    Mounts::of_this_process().map(|mounts| mounts.other_names(path)).unwrap_or_default()
+pub fn other_names<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Vec<PathBuf> {
+    let mounts = Mounts::of_this_process().unwrap_or_default();
+    if !mounts.has_twice() {
+        return Vec::new();
+    }
+    let ends = paths.into_iter().filter_map(|path| Some(resolved(path)?.0));
+    ends.flat_map(|end| mounts.other_names(&end)).collect()
 }
 
 /// What is mounted where, as a process sees it: of several mounts on one place the topmost.
@@ -99,7 +107,13 @@ impl Mounts {
         self.0.contains_key(path)
     }
 
-    /// Returns the other paths at which this process finds what it finds at `path` ([`other_names`]).
+    /// Whether any file system is mounted at two places.
+    fn has_twice(&self) -> bool {
+        let mut devices = HashSet::new();
+        !self.0.values().all(|mount| devices.insert(&mount.device))
+    }
+
+    /// Returns the other paths at which this process finds what it finds at a path without links ([`other_names`]).
     pub(crate) fn other_names(&self, path: &Path) -> Vec<PathBuf> {
         let Some(own) = self.around(path) else { return Vec::new() };
         let Ok(beneath) = path.strip_prefix(&own.path) else { return Vec::new() };

@@ -15,7 +15,7 @@ use super::{
 };
 
 /// What programs say where two names are on different mounts.
-const ACROSS: [&str; 2] = ["cross-device link", "exdev"];
+const ACROSS: [&str; 3] = ["cross-device link", "inter-device move failed", "exdev"];
 
 /// What is said of two names that are on one mount without walls.
 const APART: &str = "files: between folders that the walls mount by themselves (the session's, toolchains, protected \

@@ -156,17 +156,15 @@ impl Folders {
         self.home.canonicalize().into_iter().chain([self.home.clone()]).collect()
     }
 
-    /// Returns a folder by its name in the home, where another path was named at which the home is mounted, too: what
-    /// holds for the home is known by its names.
-    pub(crate) fn named_in_home(&self, folder: PathBuf) -> PathBuf {
-        let Ok(home) = self.home.canonicalize() else { return folder };
-        let names = other_names(&home);
-        let Some(end) = names.first().and_then(|_| folder.canonicalize().ok()) else {
-            return folder;
-        };
-        let beneath = names.iter().find_map(|name| end.strip_prefix(name).ok());
-        let named = beneath.map(|rest| home.iter().chain(rest).collect::<PathBuf>());
-        named.filter(|named| is_same_folder(named, &end)).unwrap_or(folder)
+    /// Returns a folder, or the home by its name where another path was named at which it is mounted, too: what holds
+    /// for the home is known by its names.
+    pub(crate) fn named_as_home(&self, folder: PathBuf) -> PathBuf {
+        let names = other_names([self.home.as_path()]);
+        let is_home = |end: PathBuf| names.contains(&end) && is_same_folder(&self.home, &end);
+        match names.is_empty() || !folder.canonicalize().is_ok_and(is_home) {
+            true => folder,
+            false => self.home.canonicalize().unwrap_or(folder),
+        }
     }
 
     /// Returns the same with `copy` as home, and what is in the home itself in that.

@@ -217,7 +217,7 @@ impl Config {
     fn without_files(environment: Environment, args: &SessionArgs) -> Result<Self, CliError> {
         let folders = environment.folders()?;
         let root = environment.folder().join(args.cwd.as_deref().unwrap_or(Path::new("")));
-        let root = folders.named_in_home(root);
+        let root = folders.named_as_home(root);
         Ok(Self {
             settings: Settings::default(),
             model: environment

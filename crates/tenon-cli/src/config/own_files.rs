@@ -5,6 +5,8 @@
 
 use std::path::PathBuf;
 
+use tenon_sandbox::other_names;
+
 use super::Config;
 
 /// Beneath HOME.
@@ -62,10 +64,10 @@ impl Config {
         let beside = folders.config.parent().unwrap_or(&folders.config);
         let of_home = IN_HOME.iter().map(|name| folders.home.join(name));
         let of_config = IN_CONFIG.iter().map(|name| beside.join(name));
-        [folders.config.clone(), folders.config_file()]
-            .into_iter()
-            .chain(of_home)
-            .chain(of_config)
-            .collect()
+        let own = [folders.config.clone(), folders.config_file()];
+        let mut files: Vec<PathBuf> = own.into_iter().chain(of_home).chain(of_config).collect();
+        let elsewhere = other_names(files.iter().map(PathBuf::as_path));
+        files.extend(elsewhere);
+        files
     }
 }

@@ -360,7 +360,7 @@ pub(super) fn names_of(path: &Path) -> Vec<PathBuf> {
     let named = above.and_then(|above| Some(above.join(path.file_name()?)));
     let mut names: Vec<PathBuf> = named.into_iter().chain(path.canonicalize().ok()).collect();
     names.dedup();
-    let elsewhere: Vec<PathBuf> = names.iter().flat_map(|name| other_names(name)).collect();
+    let elsewhere = other_names(names.iter().map(PathBuf::as_path));
     names.extend(elsewhere);
     names
 }

@@ -28,7 +28,7 @@ pub(super) fn found(named: Vec<PathBuf>, own: &Folders) -> Result<Found, CliErro
     for name in named {
         check_kernel(&name)?;
         let folder = name.canonicalize().map_err(|error| copy::gone(&name, error))?;
-        let folder = own.named_in_home(folder);
+        let folder = own.named_as_home(folder);
         check_kernel(&folder)?;
         check_closed(&folder, own)?;
         if folder != name {

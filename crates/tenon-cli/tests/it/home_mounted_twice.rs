@@ -15,12 +15,18 @@ for file in data/home/ada/.netrc keys/id_rsa data/home/bob/diary; do echo PRIVAT
 for file in .bashrc .cargo/bin/cargo w/a; do echo own > /srv/data/home/ada/$file; done
 mount --bind /srv/data/home /home
 mount --bind /srv/keys /home/ada/.ssh
+mkdir -p /srv/persist/state/tenon /srv/persist/config/tenon /srv/data/home/ada/.local/state
+mkdir -p /srv/persist/config/autostart
+echo own > /srv/persist/config/autostart/a
+mount --bind /srv/persist/state /home/ada/.local/state
+mount --bind /srv/persist/config /home/ada/.config
 export HOME=/home/ada
 unset XDG_CONFIG_HOME XDG_STATE_HOME XDG_CACHE_HOME XDG_DATA_HOME
 cd \"$1\"
 shift
 status=0; \"$@\" || status=$?
-echo \"on disk: $(cat /home/ada/.bashrc /home/ada/.cargo/bin/cargo | tr '\\n' ' ')\" >&2
+on_disk=$(cat /home/ada/.bashrc /home/ada/.cargo/bin/cargo /home/ada/.config/autostart/* | tr '\\n' ' ')
+echo \"on disk: $on_disk$(cat /home/ada/.config/tenon/* /home/ada/.local/state/tenon/evil 2> /dev/null)\" >&2
 exit $status";
 
 /// Runs a command in `folder`, between the mounts; nothing if nothing can be mounted here.
@@ -105,7 +111,17 @@ fn a_folder_of_the_home_is_that_folder_by_its_other_path_too() {
         for refused in [&found[0], &found[1], &found[3], &found[4], &found[5]] {
             assert!(refused.contains("--allow"), "{folder}: {refused}");
         }
-        assert!(run.error.contains("on disk: own own"), "{folder}: {}", run.error);
+        assert!(run.error.contains("on disk: own own own \n"), "{folder}: {}", run.error);
+    }
+    // What lies in it keeps the path that it was named by.
+    let here = bash("pwd; cat /srv/data/home/ada/w/a; cat /home/ada/.netrc ../.netrc 2> /dev/null");
+    for (folder, flags) in
+        [("/srv/data/home/ada/w", &[][..]), ("/srv/w", &["--add-dir", "/srv/data/home/ada/w"])]
+    {
+        let Some(run) = run(&place, folder, flags, std::slice::from_ref(&here)) else { return };
+        let found = results(&run).concat();
+        assert!(found.contains(&format!("{folder}\nown\n")), "{found}");
+        assert!(!found.contains("PRIVATE"), "{found}");
     }
     let added = ["--add-dir", "/srv/data/home/ada"];
     let Some(run) =
@@ -136,7 +152,7 @@ fn a_workspace_around_the_home_by_its_other_path_has_it_closed() {
     }
     assert!(!found[3].contains("netrc") && !found[3].contains("id_rsa"), "{found:?}");
     assert!(found[4].contains("b\n") && !found[4].contains("PRIVATE"), "{found:?}");
-    assert!(run.error.contains("on disk: own own"), "{}", run.error);
+    assert!(run.error.contains("on disk: own own own \n"), "{}", run.error);
 }
 
 #[test]
@@ -156,4 +172,37 @@ fn a_replay_copies_a_home_without_secrets_by_its_other_path_too() {
         assert!(run.error.contains(".ssh was left out") || named == "/srv", "{named}: {run:?}");
         assert!(run.error.contains("was left out"), "{named}: {run:?}");
     }
+}
+
+#[test]
+fn what_is_tenons_own_is_closed_where_it_comes_from_a_folder_of_the_workspace() {
+    let place = Place::new();
+    let forge = "for file in state/tenon/evil config/tenon/config.toml config/autostart/a; do echo EVIL >> $file; done; \
+                 rm -rf state/tenon/own; echo b > b; cat b";
+    let write = |path: &str| ("write_file", json!({"path": path, "content": "EVIL"}));
+    let calls = [
+        bash(forge),
+        write("state/tenon/evil"),
+        write("config/tenon/config.toml"),
+        write("config/autostart/a"),
+    ];
+    for tier in tiers().iter().filter(|tier| **tier != "c") {
+        let Some(run) = run(&place, "/srv/persist", &["--sandbox", tier], &calls) else { return };
+        let found = results(&run);
+        assert!(found[0].contains("b\n"), "{tier}: {found:?}");
+        assert!(!found.iter().any(|result| result.starts_with("Wrote ")), "{tier}: {found:?}");
+        assert!(run.error.contains("on disk: own own own \n"), "{tier}: {run:?}");
+    }
+    // Where nothing can be put on top of anything, no command runs.
+    let (program, model) = (env!("CARGO_BIN_EXE_tenon"), script(&place, &calls));
+    for folder in ["/srv/persist", "/srv"] {
+        let command = [program, "-p", "--model", &model, "--sandbox", "c", "go"];
+        let Some(run) = mounted(&place, folder, &command) else { return };
+        assert!(run.status == 3 && run.error.contains("on disk: own own own \n"), "{run:?}");
+    }
+    let config = "/srv/persist/config/tenon/config.toml";
+    let flags = ["--allow", "write(/srv/**)", "--allow", &format!("write({config})")];
+    let Some(run) = run(&place, "/home/ada/w", &flags, &[write(config)]) else { return };
+    assert!(!results(&run)[0].starts_with("Wrote "), "{run:?}");
+    assert!(run.error.contains("on disk: own own own \n"), "{run:?}");
 }

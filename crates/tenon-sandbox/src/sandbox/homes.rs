@@ -39,12 +39,11 @@ pub(super) fn closed(
     mounts: &Mounts,
 ) -> Vec<PathBuf> {
     let mut closed = of_others(settings, home, covered);
-    let of_homes = HOMES.map(Path::new);
-    // What is mounted right there is a home.
-    let is_home = |place: &&Path| place.parent().is_some_and(|above| of_homes.contains(&above));
-    let mounted = mounts.places().filter(is_home);
+    // What is mounted right in the first is a home.
+    let [of_people, of_root] = HOMES.map(Path::new);
+    let mounted = mounts.places().filter(|place| place.parent() == Some(of_people));
     let others = closed.iter().map(PathBuf::as_path);
-    let folders = of_homes.into_iter().chain(home).chain(mounted).chain(others);
+    let folders = [of_people, of_root].into_iter().chain(home).chain(mounted).chain(others);
     let mut elsewhere: Vec<PathBuf> = folders.flat_map(|folder| again(mounts, folder)).collect();
     elsewhere.retain(|name| !is_of_system(name));
     closed.append(&mut elsewhere);

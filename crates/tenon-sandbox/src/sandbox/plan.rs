@@ -134,7 +134,7 @@ pub(super) fn plan(
         scratch.push(home.clone());
         parts.insert(home.clone(), Part::Private { mode: 0o700 });
     }
-    parts.extend(settings.state_in_root().map(|state| (state, Part::Cover)));
+    parts.extend(settings.state_in_root().into_iter().map(|state| (state, Part::Cover)));
     keep(kept_paths(settings, profile, home.as_deref()), &mut parts);
     let within = show(settings, home.as_deref(), &mut parts);
     // A file that is given in HOME must not be written through to a root that is HOME.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::guard::NOTES;
 use crate::links::resolved;
 use crate::missing::{Missing, SandboxError};
+use crate::mounts::other_names;
 use crate::profile::{Limits, Profile};
 use crate::tier::{Tier, Wanted};
 use crate::workspace::canonical_or_lexical;
@@ -52,10 +53,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns tenon's state folder if it lies in a root.
-    pub(super) fn state_in_root(&self) -> Option<PathBuf> {
-        let state = canonical_or_lexical(self.state.as_deref()?);
-        (self.is_in_root(&state) && state.is_dir()).then_some(state)
+    /// Returns tenon's state folder, by each path at which it is found in a root.
+    pub(super) fn state_in_root(&self) -> Vec<PathBuf> {
+        let mut names = self.state.as_deref().map(names_of).unwrap_or_default();
+        names.retain(|name| self.is_in_root(name) && name.is_dir());
+        names
     }
 
     /// Refuses walls within which a command could put another folder in the place of tenon's state, or
@@ -63,10 +65,14 @@ impl Settings {
     pub(super) fn check_state(&self, tier: Tier) -> Result<(), SandboxError> {
         let Some(state) = &self.state else { return Ok(()) };
         let is_open = resolved(state).is_none_or(|(end, links)| {
-            let notes = end.join(NOTES);
+            let is_root = |name: &PathBuf| {
+                let notes = name.join(NOTES);
+                self.roots.iter().any(|root| root == name || root.starts_with(&notes))
+            };
+            let names = names_of(&end);
             links.iter().any(|link| self.is_in_root(link))
-                || tier == Tier::C && self.is_in_root(&end)
-                || self.roots.iter().any(|root| *root == end || root.starts_with(&notes))
+                || tier == Tier::C && names.iter().any(|name| self.is_in_root(name))
+                || names.iter().any(is_root)
         });
         if is_open {
             return Err(SandboxError::new(tier, Missing::State { path: state.clone() }));
@@ -87,4 +93,11 @@ impl Settings {
     fn is_in_root(&self, path: &Path) -> bool {
         self.roots.iter().any(|root| path.starts_with(root))
     }
+}
+
+/// Returns where a path leads, and where else that is mounted.
+fn names_of(path: &Path) -> Vec<PathBuf> {
+    let mut names = vec![canonical_or_lexical(path)];
+    names.extend(other_names([path]));
+    names
 }
