@@ -454,6 +454,10 @@ except OSError: pass'";
             ),
         ),
         ("ln a .cargo/b", Some("read-only to commands also in the workspace")),
+        (
+            "mv a .cargo/b",
+            Some("read-only to commands also in the workspace (refused: ~/.cargo/b)"),
+        ),
     ];
     check_around("home", &[], &rows);
     let made_up_for = [
