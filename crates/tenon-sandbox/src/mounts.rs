@@ -1,4 +1,4 @@
-//! What is mounted beneath a folder, by the kernel's list of this process's mounts.
+//! What is mounted where, and at which other paths the same is found, by the kernel's list of a process's mounts.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;

@@ -44,14 +44,14 @@ pub(super) fn closed(
     let mounted = mounts.places().filter(|place| place.parent() == Some(of_people));
     let others = closed.iter().map(PathBuf::as_path);
     let folders = [of_people, of_root].into_iter().chain(home).chain(mounted).chain(others);
-    let mut elsewhere: Vec<PathBuf> = folders.flat_map(|folder| again(mounts, folder)).collect();
-    elsewhere.retain(|name| !is_of_system(name));
-    closed.append(&mut elsewhere);
+    let mut names: Vec<PathBuf> = folders.flat_map(|folder| elsewhere(mounts, folder)).collect();
+    names.retain(|name| !is_of_system(name));
+    closed.append(&mut names);
     closed
 }
 
 /// Returns the other paths at which a folder is found. The kernel's list may be of a moment ago.
-fn again(mounts: &Mounts, folder: &Path) -> Vec<PathBuf> {
+fn elsewhere(mounts: &Mounts, folder: &Path) -> Vec<PathBuf> {
     let identity = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
     let own = identity(folder);
     let mut names = mounts.other_names(folder);

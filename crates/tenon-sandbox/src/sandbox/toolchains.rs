@@ -125,11 +125,10 @@ const SHARED: [&str; 22] = [
 /// leads to only where that is named like it and is nobody else's. Whoever writes in HOME can put a link there, and
 /// exchange it at any time, so each is followed once.
 pub(super) fn of_home(settings: &Settings, home: &Path) -> Vec<(PathBuf, PathBuf)> {
-    let held = held_within(home, &settings.roots);
     let shown = |name: &str| {
         let path = home.join(name);
         if lies_within(&path, &settings.roots) {
-            return held.contains(&path).then(|| (path.clone(), path));
+            return is_in_place(&path).then(|| (path.clone(), path));
         }
         let real = canonical([&path]).pop()?;
         let is_shown = real == path || may_be_linked(&real, name, settings, home);
@@ -153,13 +152,15 @@ pub(super) fn of_home(settings: &Settings, home: &Path) -> Vec<(PathBuf, PathBuf
 /// ```
 #[must_use]
 pub fn toolchains_within(home: &Path, roots: &[PathBuf]) -> Vec<PathBuf> {
-    homes::home_folder(home).map(|home| held_within(&home, roots)).unwrap_or_default()
+    let Some(home) = homes::home_folder(home) else { return Vec::new() };
+    let mut held: Vec<PathBuf> = TOOLCHAINS.iter().map(|name| home.join(name)).collect();
+    held.retain(|path| lies_within(path, roots) && is_in_place(path));
+    held
 }
 
-/// Returns the same for a home without links.
-fn held_within(home: &Path, roots: &[PathBuf]) -> Vec<PathBuf> {
-    let is_held = |path: &PathBuf| lies_within(path, roots) && open_plain(path).is_ok();
-    TOOLCHAINS.iter().map(|name| home.join(name)).filter(is_held).collect()
+/// Whether something is there, and not behind a link.
+fn is_in_place(path: &Path) -> bool {
+    open_plain(path).is_ok()
 }
 
 /// Whether a path lies in one of the roots and is none.
