@@ -1,6 +1,5 @@
 //! What is mounted where, and at which other paths the same is found, by the kernel's list of a process's mounts.
 
-use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -35,13 +34,11 @@ pub fn mounts_beneath(folder: &Path) -> Vec<Mounted> {
 }
 
 fn beneath(folder: &Path, list: &[u8]) -> Vec<Mounted> {
-    let mounts = Mounts::read(list).0.into_values();
-    let mut beneath: Vec<_> = mounts
+    let mounts = Mounts::read(list).all.into_iter();
+    mounts
         .filter(|mount| mount.path.starts_with(folder) && mount.path != folder)
         .map(|Mount { path, file_system, .. }| Mounted { path, file_system })
-        .collect();
-    beneath.sort_by(|one, other| one.path.cmp(&other.path));
-    beneath
+        .collect()
 }
 
 /// Returns the other paths at which a process finds what it finds at these: where what they are mounted from, or a
@@ -55,23 +52,29 @@ fn beneath(folder: &Path, list: &[u8]) -> Vec<Mounted> {
 #[must_use]
 pub fn other_names<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Vec<PathBuf> {
     let mounts = Mounts::of_this_process().unwrap_or_default();
-    if !mounts.has_twice() {
+    if mounts.shared.is_empty() {
         return Vec::new();
     }
     let ends = paths.into_iter().filter_map(|path| Some(resolved(path)?.0));
     ends.flat_map(|end| mounts.other_names(&end)).collect()
 }
 
-/// What is mounted where, as a process sees it: of several mounts on one place the topmost.
+/// What is mounted where, as a process saw it when the kernel's list was read: of several mounts on one place the
+/// topmost. A question costs as much as its path is deep, however many there are. What is mounted later is not in it.
 #[derive(Debug, Default)]
-pub(crate) struct Mounts(HashMap<PathBuf, Mount>);
+pub(crate) struct Mounts {
+    /// Ordered by path; each has one.
+    all: Vec<Mount>,
+    /// Which of them have a file system that is mounted at several places, ordered by what is mounted.
+    shared: Vec<usize>,
+}
 
 /// A mount.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
-    pub(crate) path: PathBuf,
-    /// The kernel's number of the file system.
-    device: Vec<u8>,
+    path: PathBuf,
+    /// The kernel's number of the file system: major, minor.
+    device: (u32, u32),
     /// Which folder or file of the file system is mounted.
     source: PathBuf,
     pub(crate) is_only_read: bool,
@@ -87,30 +90,18 @@ impl Mounts {
 
     /// Reads the kernel's list of them.
     pub(crate) fn read(list: &[u8]) -> Self {
+        let mut all: Vec<_> = list.split(|byte| *byte == b'\n').filter_map(Mount::read).collect();
+        all.sort_by(|one, other| one.path.cmp(&other.path));
         // Of several on one place the last is the topmost.
-        let mounts = list.split(|byte| *byte == b'\n').filter_map(Mount::read);
-        Self(mounts.map(|mount| (mount.path.clone(), mount)).collect())
-    }
-
-    /// Returns where they are.
-    pub(crate) fn places(&self) -> impl Iterator<Item = &Path> {
-        self.0.keys().map(PathBuf::as_path)
-    }
-
-    /// Returns the one that a path is on, which may be there itself.
-    pub(crate) fn around(&self, path: &Path) -> Option<&Mount> {
-        path.ancestors().find_map(|path| self.0.get(path))
-    }
-
-    /// Whether one is right at a path.
-    pub(crate) fn has(&self, path: &Path) -> bool {
-        self.0.contains_key(path)
-    }
-
-    /// Whether any file system is mounted at two places.
-    fn has_twice(&self) -> bool {
-        let mut devices = HashSet::new();
-        !self.0.values().all(|mount| devices.insert(&mount.device))
+        all.dedup_by(|upper, lower| {
+            let are_on_one_place = upper.path == lower.path;
+            if are_on_one_place {
+                std::mem::swap(upper, lower);
+            }
+            are_on_one_place
+        });
+        let shared = shared(&all);
+        Self { all, shared }
     }
 
     /// Returns the other paths at which this process finds what it finds at a path without links ([`other_names`]).
@@ -118,24 +109,75 @@ impl Mounts {
         let Some(own) = self.around(path) else { return Vec::new() };
         let Ok(beneath) = path.strip_prefix(&own.path) else { return Vec::new() };
         let place = joined(&own.source, beneath);
-        let others = self.0.values().filter(|mount| mount.device == own.device && *mount != own);
-        let named = others.filter_map(|mount| {
-            let name = joined(&mount.path, place.strip_prefix(&mount.source).ok()?);
-            // What is mounted on top of it there is something else.
-            (self.around(&name)? == mount).then_some(name)
-        });
-        let mut names: Vec<_> = named.collect();
+        let mut names = Vec::new();
+        for source in place.ancestors() {
+            let Ok(rest) = place.strip_prefix(source) else { continue };
+            for mount in self.of_source(own.device, source).filter(|mount| mount.path != own.path) {
+                let name = joined(&mount.path, rest);
+                // What is mounted on top of it there is something else.
+                if self.around(&name).is_some_and(|around| around.path == mount.path) {
+                    names.push(name);
+                }
+            }
+        }
         names.sort();
         names
     }
+
+    /// Returns the mounts of one folder or file of a file system that is mounted at several places.
+    fn of_source<'a>(
+        &'a self,
+        device: (u32, u32),
+        source: &'a Path,
+    ) -> impl Iterator<Item = &'a Mount> {
+        let wanted = (device, source);
+        let mounted = |number: &usize| self.all.get(*number).map(Mount::what);
+        let first = self.shared.partition_point(|number| mounted(number) < Some(wanted));
+        let behind = self.shared.iter().skip(first).filter_map(|number| self.all.get(*number));
+        behind.take_while(move |mount| mount.what() == wanted)
+    }
+
+    /// Returns where they are.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &Path> {
+        self.all.iter().map(|mount| &*mount.path)
+    }
+
+    /// Returns the one that a path is on, which may be there itself.
+    pub(crate) fn around(&self, path: &Path) -> Option<&Mount> {
+        path.ancestors().find_map(|path| self.at(path))
+    }
+
+    /// Whether one is right at a path.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.at(path).is_some()
+    }
+
+    fn at(&self, path: &Path) -> Option<&Mount> {
+        let number = self.all.binary_search_by(|mount| (*mount.path).cmp(path)).ok()?;
+        self.all.get(number)
+    }
+}
+
+/// Returns the numbers of the mounts whose file system is mounted at several places, ordered by what is mounted.
+fn shared(all: &[Mount]) -> Vec<usize> {
+    let mut ordered: Vec<_> = all.iter().enumerate().collect();
+    ordered.sort_by_key(|(_, mount)| mount.what());
+    let of_devices = ordered.chunk_by(|(_, one), (_, other)| one.device == other.device);
+    let shared = of_devices.filter(|mounts| mounts.len() > 1).flatten();
+    shared.map(|(number, _)| *number).collect()
 }
 
 impl Mount {
+    /// The file system, and what of it is mounted.
+    fn what(&self) -> ((u32, u32), &Path) {
+        (self.device, &self.source)
+    }
+
     /// Reads a line: number, that of the mount around, device, source, place, options, further words up to ` - `, file
     /// system, what is mounted, options of the file system.
     fn read(line: &[u8]) -> Option<Self> {
         let mut words = line.split(|byte| *byte == b' ').skip(2);
-        let device = words.next()?.to_vec();
+        let device = device(words.next()?)?;
         let [source, path] = [words.next()?, words.next()?].map(|it| PathBuf::from(unescaped(it)));
         let options = words.next()?;
         let mut words = words.skip_while(|word| *word != b"-").skip(1);
@@ -146,6 +188,12 @@ impl Mount {
     }
 }
 
+/// Reads a number of a file system: `8:1`.
+fn device(word: &[u8]) -> Option<(u32, u32)> {
+    let (major, minor) = std::str::from_utf8(word).ok()?.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
 /// Joins a path to a folder; nothing to it leaves it as it is.
 fn joined(folder: &Path, rest: &Path) -> PathBuf {
     folder.iter().chain(rest).collect()
@@ -153,7 +201,7 @@ fn joined(folder: &Path, rest: &Path) -> PathBuf {
 
 /// In the kernel's list a space is `\040`, and so on.
 fn unescaped(mut text: &[u8]) -> OsString {
-    let mut plain = Vec::new();
+    let mut plain = Vec::with_capacity(text.len());
     while let Some((byte, rest)) = text.split_first() {
         let octal = (*byte == b'\\').then(|| rest.split_at_checked(3)).flatten();
         let number = octal.and_then(|(digits, rest)| {
@@ -219,5 +267,47 @@ mod tests {
         check("/etc/shadow", &["/sysroot/etc/shadow"]);
         check("/sysroot/home", &[]);
         check("/alone/a", &[]);
+    }
+
+    #[test]
+    fn other_names_are_those_of_every_mount_of_the_same_folder_or_one_above() {
+        let check = |lines: &[&str], path: &str, expected: &[&str]| {
+            let line = |line: &&str| format!("1 0 {line} rw - ext4 a rw\n");
+            let mounts = Mounts::read(lines.iter().map(line).collect::<String>().as_bytes());
+            let found = mounts.other_names(Path::new(path));
+            assert_eq!(found, expected.iter().map(PathBuf::from).collect::<Vec<_>>(), "{path}");
+        };
+        let several = ["8:1 / /", "8:2 /s /c", "8:2 /s /a", "8:2 /s /b", "8:2 /s2 /d", "8:3 /s /e"];
+        check(&several, "/a", &["/b", "/c"]);
+        check(&several, "/b/x/y", &["/a/x/y", "/c/x/y"]);
+        check(&several, "/d/x", &[]);
+        check(&several, "/e/x", &[]);
+        check(&several, "/x", &[]);
+        // The last on one place is the topmost: what is beneath it is found there no more.
+        let stacked = ["8:1 / /", "8:2 /s /a", "8:3 / /a", "8:2 /s /b", "8:3 / /c", "8:2 /s /c"];
+        check(&stacked, "/a/x", &[]);
+        check(&stacked, "/b/x", &["/c/x"]);
+        check(&stacked, "/c/x", &["/b/x"]);
+        // Parts of one file system (btrfs), also one within the other.
+        let parts = ["0:30 /@ /", "0:30 /@home /home", "0:30 / /top", "0:30 /@home/ada /srv/ada"];
+        check(&parts, "/etc/x", &["/top/@/etc/x"]);
+        check(&parts, "/home/ada/x", &["/srv/ada/x", "/top/@home/ada/x"]);
+        check(&parts, "/srv/ada/x", &["/home/ada/x", "/top/@home/ada/x"]);
+        check(&parts, "/home/adam", &["/top/@home/adam"]);
+        check(&parts, "/top/@home/bob", &["/home/bob"]);
+        check(&parts, "/top/@snapshots", &[]);
+        // A file is mounted by itself.
+        let file = ["8:1 / /", "8:1 /etc/key /w/key", "8:1 /etc /e"];
+        check(&file, "/etc/key", &["/e/key", "/w/key"]);
+        check(&file, "/w/key", &["/e/key", "/etc/key"]);
+        check(&file, "/etc/key2", &["/e/key2"]);
+        check(&file, "/w", &[]);
+        let root = ["8:1 / /", "8:1 / /all", "0:9 / /all/tmp", "0:9 / /tmp"];
+        check(&root, "/", &["/all"]);
+        check(&root, "/all", &["/"]);
+        check(&root, "/all/x", &["/x"]);
+        check(&root, "/tmp/x", &["/all/tmp/x"]);
+        check(&[], "/", &[]);
+        check(&["8:1 / /a", "8:1 / /b"], "/", &[]);
     }
 }

@@ -31,7 +31,8 @@ impl Closed {
 
 impl Workspace {
     /// Closes the places in which programs keep secrets, as far as they lie inside a root and are none, also by another
-    /// path at which they are mounted ([`crate::other_names`]): nothing in them is opened, listed or written unless somebody said yes to it by its name.
+    /// path at which they are mounted ([`crate::other_names`]): nothing in them is opened, listed or written unless
+    /// somebody said yes to it by its name.
     ///
     /// ```
     /// use tenon_sandbox::{FileError, Workspace};
