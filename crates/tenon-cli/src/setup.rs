@@ -23,7 +23,7 @@ use tenon_agent::{
 };
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
 use tenon_sandbox::{
-    FileError, Journal, Workspace, is_in_undo_store, other_names, secrets_of_home, secrets_of_root,
+    FileError, Journal, Mounts, Workspace, is_in_undo_store, secrets_of_home, secrets_of_root,
     toolchains_within,
 };
 
@@ -76,11 +76,13 @@ pub(crate) async fn ready(
     let settings = &config.settings;
     refuse_unknown_price(settings, &*provider)?;
     let Opened { log, session, moved } = resume.open(config, resumed)?;
-    let (journal, workspace) = undo::journal(config, workspace, session.as_ref());
+    // Another one than the workspace's: a model may have been asked about and fetched since.
+    let mounts = Mounts::of_this_process();
+    let (journal, workspace) = undo::journal(config, workspace, session.as_ref(), &mounts);
     let spill = config.folders.spill(session.as_ref().map_or(log.id(), Session::results_of));
     let workspace = workspace.with_spill(&spill).map_err(no_folder)?;
     let hidden = journal.as_ref().map(Journal::folders).unwrap_or_default();
-    let sandbox = walls::sandbox(config, &workspace, &spill, hidden).await?;
+    let sandbox = walls::sandbox(config, &workspace, &spill, hidden, &mounts).await?;
     let mut notices = Vec::new();
     let instructions = config.instructions(&mut notices);
     say_notices(&notices, config.look().language);
@@ -311,25 +313,28 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     }
     let (folders, file) = (&config.folders, config.folders.config_file());
     let own: [&Path; 4] = [&folders.config, &file, &folders.state, &folders.cache];
-    let elsewhere = other_names(own);
+    let mounts = Mounts::of_this_process();
+    let elsewhere = mounts.elsewhere(own);
     let own = own.into_iter().chain(elsewhere.iter().map(PathBuf::as_path));
     let workspace = own.fold(workspace, |workspace, folder| workspace.with_own_folder(folder));
-    Ok(with_places_of_home(workspace, config))
+    Ok(with_places_of_home(workspace, config, &mounts))
 }
 
 /// Closes to file tools where programs keep secrets and what is tenon's own, and protects what the user's programs
 /// start with or run from, as far as it lies in the workspace.
-fn with_places_of_home(workspace: Workspace, config: &Config) -> Workspace {
+fn with_places_of_home(workspace: Workspace, config: &Config, mounts: &Mounts) -> Workspace {
     let folders = &config.folders;
     let toolchains = toolchains_within(&folders.home, &workspace.roots());
-    let workspace = workspace.with_protected(&config.own_files()).with_toolchains(&toolchains);
+    let workspace =
+        workspace.with_protected(&config.own_files(mounts)).with_toolchains(&toolchains);
     // The home by another path at which it is mounted has none of its guards there: it is closed as a whole.
     let secrets: Vec<_> = secrets_of_home(&folders.home)
         .chain(secrets_of_root())
         .chain([folders.config.clone()])
-        .chain(other_names([folders.home.as_path()]))
+        .chain(mounts.elsewhere([folders.home.as_path()]))
         .collect();
-    workspace.with_closed_folders(std::slice::from_ref(&folders.state)).with_secrets(&secrets)
+    let state = std::slice::from_ref(&folders.state);
+    workspace.with_closed_folders(state, mounts).with_secrets(&secrets, mounts)
 }
 
 fn no_folder(error: FileError) -> CliError {

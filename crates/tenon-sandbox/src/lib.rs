@@ -54,7 +54,7 @@ pub use linux::probe::{Kernel, Wish, confines_writes, is_closed_to_user, probe, 
 pub use linux::told::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS, SET_ID_BITS};
 pub use linux::within::within_walls;
 pub use missing::{Missing, SandboxError};
-pub use mounts::{Mounted, mounts_beneath, other_names};
+pub use mounts::{Mounted, Mounts};
 pub use network::{
     HostError, HostRule, HostTried, NetworkEvent, NetworkGrant, NetworkMark, NetworkOutcome,
     Preset, PresetHosts, Proxy, ProxyLimits, ProxyOptions, Refusal, Resolve, Resolving,

@@ -1,72 +1,30 @@
 //! What is mounted where, and at which other paths the same is found, by the kernel's list of a process's mounts.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use crate::links::resolved;
 
-/// A place where another file system, or a folder from elsewhere, is mounted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mounted {
-    /// Absolute.
-    pub path: PathBuf,
-    /// The kind of its file system, as the kernel calls it: `ext4`, `tmpfs`. A folder from elsewhere
-    /// has that of where it comes from.
-    pub file_system: String,
-}
-
-/// Returns what is mounted beneath `folder`, ordered by path; of several on one place the topmost.
-/// Empty where the kernel's list cannot be read.
-///
-/// ```
-/// use std::path::Path;
-///
-/// let mounted = tenon_sandbox::mounts_beneath(Path::new("/"));
-/// assert!(mounted.iter().any(|mounted| mounted.path == Path::new("/proc")));
-/// let proc = mounted.iter().find(|mounted| mounted.path == Path::new("/proc"));
-/// assert_eq!(proc.unwrap().file_system, "proc");
-/// ```
-#[must_use]
-#[expect(clippy::disallowed_methods, reason = "the kernel's list of this process's mounts")]
-pub fn mounts_beneath(folder: &Path) -> Vec<Mounted> {
-    beneath(folder, &std::fs::read("/proc/self/mountinfo").unwrap_or_default())
-}
-
-fn beneath(folder: &Path, list: &[u8]) -> Vec<Mounted> {
-    let mounts = Mounts::read(list).all.into_iter();
-    mounts
-        .filter(|mount| mount.path.starts_with(folder) && mount.path != folder)
-        .map(|Mount { path, file_system, .. }| Mounted { path, file_system })
-        .collect()
-}
-
-/// Returns the other paths at which a process finds what it finds at these: where what they are mounted from, or a
-/// folder above, is mounted elsewhere, too. The paths are absolute, and links on their way are followed; nothing need be
-/// there. Empty where the kernel's list cannot be read.
-///
-/// ```
-/// let names = tenon_sandbox::other_names(["/proc/self/status".as_ref()]);
-/// assert!(names.iter().all(|name| name.ends_with("status")));
-/// ```
-#[must_use]
-pub fn other_names<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Vec<PathBuf> {
-    let mounts = Mounts::of_this_process().unwrap_or_default();
-    if mounts.shared.is_empty() {
-        return Vec::new();
-    }
-    let ends = paths.into_iter().filter_map(|path| Some(resolved(path)?.0));
-    ends.flat_map(|end| mounts.other_names(&end)).collect()
-}
-
 /// What is mounted where, as a process saw it when the kernel's list was read: of several mounts on one place the
 /// topmost. A question costs as much as its path is deep, however many there are. What is mounted later is not in it.
 #[derive(Debug, Default)]
-pub(crate) struct Mounts {
+pub struct Mounts {
     /// Ordered by path; each has one.
     all: Vec<Mount>,
     /// Which of them have a file system that is mounted at several places, ordered by what is mounted.
     shared: Vec<usize>,
+}
+
+/// A place where another file system, or a folder from elsewhere, is mounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mounted<'a> {
+    /// Absolute.
+    pub path: &'a Path,
+    /// The kind of its file system, as the kernel calls it: `ext4`, `tmpfs`. A folder from elsewhere
+    /// has that of where it comes from.
+    pub file_system: &'a str,
 }
 
 /// A mount.
@@ -82,10 +40,16 @@ pub(crate) struct Mount {
 }
 
 impl Mounts {
-    /// Returns those of this process; `None` where the kernel's list cannot be read.
-    #[expect(clippy::disallowed_methods, reason = "the kernel's list of this process's mounts")]
-    pub(crate) fn of_this_process() -> Option<Self> {
-        Some(Self::read(&std::fs::read("/proc/self/mountinfo").ok()?))
+    /// Reads those of this process. Empty where the kernel's list cannot be read.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        Self::of_process("self").unwrap_or_default()
+    }
+
+    /// Reads those of a process by its number, or `self`; `None` where the kernel's list cannot be read.
+    #[expect(clippy::disallowed_methods, reason = "the kernel's list of a process's mounts")]
+    pub(crate) fn of_process(process: impl Display) -> Option<Self> {
+        Some(Self::read(&std::fs::read(format!("/proc/{process}/mountinfo")).ok()?))
     }
 
     /// Reads the kernel's list of them.
@@ -104,7 +68,40 @@ impl Mounts {
         Self { all, shared }
     }
 
-    /// Returns the other paths at which this process finds what it finds at a path without links ([`other_names`]).
+    /// Returns what is mounted beneath `folder`, ordered by path.
+    ///
+    /// ```
+    /// use std::path::Path;
+    ///
+    /// let mounts = tenon_sandbox::Mounts::of_this_process();
+    /// let proc = mounts.beneath(Path::new("/")).find(|mounted| mounted.path == Path::new("/proc"));
+    /// assert_eq!(proc.unwrap().file_system, "proc");
+    /// ```
+    pub fn beneath(&self, folder: &Path) -> impl Iterator<Item = Mounted<'_>> {
+        let first = self.all.partition_point(|mount| &*mount.path <= folder);
+        let behind = self.all.iter().skip(first);
+        let beneath = behind.take_while(move |mount| mount.path.starts_with(folder));
+        beneath.map(|mount| Mounted { path: &mount.path, file_system: &mount.file_system })
+    }
+
+    /// Returns the other paths at which the process finds what it finds at these: where what they are mounted from, or
+    /// a folder above, is mounted elsewhere, too. The paths are absolute, and links on their way are followed; nothing
+    /// need be there.
+    ///
+    /// ```
+    /// let mounts = tenon_sandbox::Mounts::of_this_process();
+    /// let names = mounts.elsewhere(["/proc/self/status".as_ref()]);
+    /// assert!(names.iter().all(|name| name.ends_with("status")));
+    /// ```
+    pub fn elsewhere<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) -> Vec<PathBuf> {
+        if self.shared.is_empty() {
+            return Vec::new();
+        }
+        let ends = paths.into_iter().filter_map(|path| Some(resolved(path)?.0));
+        ends.flat_map(|end| self.other_names(&end)).collect()
+    }
+
+    /// Returns the same of a path without links, ordered.
     pub(crate) fn other_names(&self, path: &Path) -> Vec<PathBuf> {
         let Some(own) = self.around(path) else { return Vec::new() };
         let Ok(beneath) = path.strip_prefix(&own.path) else { return Vec::new() };
@@ -235,11 +232,10 @@ mod tests {
             23 21 0:9 / /w/node_modules rw - overlay overlay rw\n\
             24 23 0:10 / /w/node_modules rw - tmpfs none rw\n\
             25 21 0:11 / /w rw - xfs none rw\n26 21 0:11 / /work rw - xfs none rw\nnonsense\n";
-        let found = beneath(Path::new("/w"), list);
-        let found: Vec<_> = found
-            .iter()
-            .map(|one| (one.path.to_str().unwrap(), one.file_system.as_str()))
-            .collect();
+        let mounts = Mounts::read(list);
+        let found = mounts.beneath(Path::new("/w"));
+        let found: Vec<_> =
+            found.map(|one| (one.path.to_str().unwrap(), one.file_system)).collect();
         assert_eq!(found, [("/w/a b", "ext4"), ("/w/node_modules", "tmpfs")]);
     }
 

@@ -11,8 +11,8 @@ use std::{
 
 use tenon_model::visible;
 use tenon_sandbox::{
-    Coverage, Exit, Journal, Kernel, Network as NetworkAccess, Profile, Proxy, Sandbox, Tier,
-    Workspace, mounts_beneath, probe,
+    Coverage, Exit, Journal, Kernel, Mounts, Network as NetworkAccess, Profile, Proxy, Sandbox,
+    Tier, Workspace, probe,
 };
 
 use crate::{
@@ -334,7 +334,7 @@ impl Findings {
         let made = match setup::workspace(config, session) {
             Ok(workspace) => {
                 roots = workspace.roots();
-                setup::walls(config, &workspace, None, Vec::new()).await
+                setup::walls(config, &workspace, None, Vec::new(), &Mounts::of_this_process()).await
             }
             Err(error) => Err(error),
         };
@@ -407,9 +407,10 @@ impl Findings {
 
     /// What is mounted within the folders of the session, and what holds there.
     fn mounted(&mut self, config: &Config, roots: &[PathBuf], tier: Tier) {
-        let mounted = roots.iter().flat_map(|root| mounts_beneath(root));
+        let mounts = Mounts::of_this_process();
+        let mounted = roots.iter().flat_map(|root| mounts.beneath(root));
         // A folder of the session has all that the workspace has.
-        let mounted = mounted.filter(|mounted| !roots.contains(&mounted.path));
+        let mounted = mounted.filter(|mounted| !roots.iter().any(|root| root == mounted.path));
         let mounted: BTreeSet<String> = mounted
             .map(|mounted| format!("{} ({})", mounted.path.display(), mounted.file_system))
             .collect();

@@ -13,7 +13,7 @@ use std::{
 };
 
 use tenon_agent::Places;
-use tenon_sandbox::{Workspace, other_names};
+use tenon_sandbox::{Mounts, Workspace};
 
 use crate::{
     error::CliError,
@@ -159,11 +159,14 @@ impl Folders {
     /// Returns a folder, or the home by its name where another path was named at which it is mounted, too: what holds
     /// for the home is known by its names.
     pub(crate) fn named_as_home(&self, folder: PathBuf) -> PathBuf {
-        let names = other_names([self.home.as_path()]);
-        let is_home = |end: PathBuf| names.contains(&end) && is_same_folder(&self.home, &end);
-        match names.is_empty() || !folder.canonicalize().is_ok_and(is_home) {
-            true => folder,
-            false => self.home.canonicalize().unwrap_or(folder),
+        // Most name another folder, and need no list of mounts.
+        if !is_same_folder(&self.home, &folder) {
+            return folder;
+        }
+        let Ok(end) = folder.canonicalize() else { return folder };
+        match Mounts::of_this_process().elsewhere([self.home.as_path()]).contains(&end) {
+            true => self.home.canonicalize().unwrap_or(folder),
+            false => folder,
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use tenon_sandbox::other_names;
+use tenon_sandbox::Mounts;
 
 use super::Config;
 
@@ -58,15 +58,15 @@ const IN_CONFIG: [&str; 5] = ["fish", "git", "autostart", "systemd/user", "envir
 
 impl Config {
     /// Returns what is protected by where it is: tenon's own settings, and files that the user's
-    /// programs start with.
-    pub(crate) fn own_files(&self) -> Vec<PathBuf> {
+    /// programs start with, also by the other paths at which it is mounted.
+    pub(crate) fn own_files(&self, mounts: &Mounts) -> Vec<PathBuf> {
         let folders = &self.folders;
         let beside = folders.config.parent().unwrap_or(&folders.config);
         let of_home = IN_HOME.iter().map(|name| folders.home.join(name));
         let of_config = IN_CONFIG.iter().map(|name| beside.join(name));
         let own = [folders.config.clone(), folders.config_file()];
         let mut files: Vec<PathBuf> = own.into_iter().chain(of_home).chain(of_config).collect();
-        let elsewhere = other_names(files.iter().map(PathBuf::as_path));
+        let elsewhere = mounts.elsewhere(files.iter().map(PathBuf::as_path));
         files.extend(elsewhere);
         files
     }

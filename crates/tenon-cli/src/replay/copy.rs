@@ -16,7 +16,7 @@ use std::{
 };
 
 use rustix::fs::CWD;
-use tenon_sandbox::{Source, other_names, secrets_of_home, secrets_of_root};
+use tenon_sandbox::{Mounts, Source, secrets_of_home, secrets_of_root};
 
 use super::{
     Root, attributes, layout,
@@ -62,12 +62,17 @@ impl Copying {
 
     /// Has it leave out what is in tenon's own folders, and where programs keep secrets, and say
     /// so. The names are there, as they were for the session, which `began` then.
-    pub(super) fn without_private(mut self, folders: &Folders, began: SystemTime) -> Self {
+    pub(super) fn without_private(
+        mut self,
+        folders: &Folders,
+        began: SystemTime,
+        mounts: &Mounts,
+    ) -> Self {
         self.cache = folders.cache.canonicalize().ok().map(|cache| (cache, began));
         let own = [&folders.state, &folders.config, &folders.cache];
-        let own = own.into_iter().flat_map(|own| names_of(own)).map(|own| (own, true));
+        let own = own.into_iter().flat_map(|own| names_of(own, mounts)).map(|own| (own, true));
         let secrets = secrets_of_home(&folders.home).chain(secrets_of_root());
-        let secrets = secrets.flat_map(|path| names_of(&path)).map(|path| (path, false));
+        let secrets = secrets.flat_map(|path| names_of(&path, mounts)).map(|path| (path, false));
         self.left_out.extend(own.chain(secrets));
         self
     }
@@ -355,12 +360,12 @@ pub(super) fn gone(folder: &Path, error: io::Error) -> CliError {
 
 /// Returns a path by the names by which a workspace may have it: where the folder it is in leads, where
 /// itself does, and where else that is mounted.
-pub(super) fn names_of(path: &Path) -> Vec<PathBuf> {
+pub(super) fn names_of(path: &Path, mounts: &Mounts) -> Vec<PathBuf> {
     let above = path.parent().and_then(|above| above.canonicalize().ok());
     let named = above.and_then(|above| Some(above.join(path.file_name()?)));
     let mut names: Vec<PathBuf> = named.into_iter().chain(path.canonicalize().ok()).collect();
     names.dedup();
-    let elsewhere = other_names(names.iter().map(PathBuf::as_path));
+    let elsewhere = mounts.elsewhere(names.iter().map(PathBuf::as_path));
     names.extend(elsewhere);
     names
 }

@@ -22,7 +22,7 @@ use std::{
 };
 
 use tenon_agent::{ChangesOfCall, Session, SessionEvent, SessionNote};
-use tenon_sandbox::Journal;
+use tenon_sandbox::{Journal, Mounts};
 
 use self::made::Made;
 pub(crate) use self::{
@@ -73,7 +73,8 @@ impl Rebuilt {
         if folders.is_empty() {
             return Err(CliError::failed(Text::NoFolderRecorded));
         }
-        let (folders, of_log) = named::found(folders, &config.folders)?;
+        let mounts = Mounts::of_this_process();
+        let (folders, of_log) = named::found(folders, &config.folders, &mounts)?;
         let scratch = Scratch::new(config)?;
         let journal = rebuild::journal(config, &folders);
         let own = journal.as_ref().map(Journal::folders).unwrap_or_default();
@@ -95,7 +96,7 @@ impl Rebuilt {
         let ways;
         (rebuilt.roots, ways) = rebuilt.scratch.roots(folders, &links);
         let mut copying = copy::Copying::new(&own, rebuilt.scratch.path(), &rebuilt.roots)
-            .without_private(&config.folders, began(session));
+            .without_private(&config.folders, began(session), &mounts);
         rebuilt.left_out = copying.left_out();
         copying.roots()?;
         let (not_copied, mut names) = copying.into_notes();

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tenon_sandbox::{is_in_undo_store, secrets_of_home, secrets_of_root};
+use tenon_sandbox::{Mounts, is_in_undo_store, secrets_of_home, secrets_of_root};
 
 use super::copy;
 use crate::{
@@ -23,14 +23,18 @@ pub(super) type Found = (Vec<PathBuf>, Vec<(PathBuf, PathBuf)>);
 ///
 /// # Errors
 /// One that is not there, and one that is the kernel's, tenon's own or where programs keep secrets.
-pub(super) fn found(named: Vec<PathBuf>, own: &Folders) -> Result<Found, CliError> {
+pub(super) fn found(
+    named: Vec<PathBuf>,
+    own: &Folders,
+    mounts: &Mounts,
+) -> Result<Found, CliError> {
     let (mut folders, mut ways) = (Vec::new(), Vec::new());
     for name in named {
         check_kernel(&name)?;
         let folder = name.canonicalize().map_err(|error| copy::gone(&name, error))?;
         let folder = own.named_as_home(folder);
         check_kernel(&folder)?;
-        check_closed(&folder, own)?;
+        check_closed(&folder, own, mounts)?;
         if folder != name {
             ways.push((name, folder.clone()));
         }
@@ -50,8 +54,9 @@ fn check_kernel(folder: &Path) -> Result<(), CliError> {
 }
 
 /// Refuses what a copy of the folder around it would leave out.
-fn check_closed(folder: &Path, own: &Folders) -> Result<(), CliError> {
-    let is_in = |place: PathBuf| copy::names_of(&place).iter().any(|it| folder.starts_with(it));
+fn check_closed(folder: &Path, own: &Folders, mounts: &Mounts) -> Result<(), CliError> {
+    let is_in =
+        |place: PathBuf| copy::names_of(&place, mounts).iter().any(|it| folder.starts_with(it));
     let mut of_tenon = [&own.state, &own.config, &own.cache].into_iter().cloned();
     if of_tenon.any(is_in) || is_in_undo_store(folder) {
         return Err(refused(Text::FolderIsOwn.with(&[("folder", &folder.display())])));

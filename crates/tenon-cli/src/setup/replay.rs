@@ -8,7 +8,7 @@ use tenon_agent::{
     SessionNote, ToolLists, Tools, core_tools,
 };
 use tenon_model::{Abilities, ScriptedProvider};
-use tenon_sandbox::{Journal, Workspace};
+use tenon_sandbox::{Journal, Mounts, Workspace};
 
 use super::{
     journal_options, masking, no_folder, recall::LogRecall, rules, walls, with_places_of_home,
@@ -57,8 +57,8 @@ pub(crate) async fn replaying(
         }
         None => config.clone(),
     };
-    let workspace = workspace(&here, files)?;
-    let workspace = workspace.with_spill(&results).map_err(no_folder)?;
+    let mounts = Mounts::of_this_process();
+    let workspace = workspace(&here, files, &mounts)?.with_spill(&results).map_err(no_folder)?;
     let (journal, workspace) = journal(config, session, workspace, &state);
     let sandbox = if runs {
         let mut hidden = journal.as_ref().map(Journal::folders).unwrap_or_default();
@@ -71,7 +71,7 @@ pub(crate) async fn replaying(
             let of_copy = std::mem::replace(&mut here.folders.state, state.clone());
             here.folders.covered.push(of_copy);
         }
-        walls::sandbox(&here, &workspace, &results, hidden).await?
+        walls::sandbox(&here, &workspace, &results, hidden, &mounts).await?
     } else {
         tenon_agent::Sandbox::unconfined(Vec::new())
     };
@@ -104,7 +104,7 @@ pub(crate) async fn replaying(
     Ok(Replaying { options, tools_for, places })
 }
 
-fn workspace(config: &Config, files: &Rebuilt) -> Result<Workspace, CliError> {
+fn workspace(config: &Config, files: &Rebuilt, mounts: &Mounts) -> Result<Workspace, CliError> {
     let named = |root: &Root| {
         let leads_there = |way: &&Root| way.copy.canonicalize().is_ok_and(|it| it == root.copy);
         let way = files.ways.iter().find(leads_there);
@@ -122,7 +122,7 @@ fn workspace(config: &Config, files: &Rebuilt) -> Result<Workspace, CliError> {
     let cache = files.home.as_ref().map(|_| &folders.cache);
     let own = own.into_iter().chain(cache);
     let workspace = own.fold(workspace, |workspace, folder| workspace.with_own_folder(folder));
-    Ok(with_places_of_home(workspace, config))
+    Ok(with_places_of_home(workspace, config, mounts))
 }
 
 /// Returns the journal of the copy, if the session had one: what calls change is compared, and told

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tenon_agent::Session;
-use tenon_sandbox::{Coverage, Journal, JournalOptions, Workspace, repositories_outside};
+use tenon_sandbox::{Coverage, Journal, JournalOptions, Mounts, Workspace, repositories_outside};
 
 use crate::{
     config::{Config, Environment},
@@ -31,6 +31,7 @@ pub(super) fn journal(
     config: &Config,
     mut workspace: Workspace,
     session: Option<&Session>,
+    mounts: &Mounts,
 ) -> (Option<Journal>, Workspace) {
     if !config.settings.undo {
         return (None, workspace);
@@ -49,7 +50,7 @@ pub(super) fn journal(
     for folder in journal.folders() {
         workspace = workspace.with_own_folder(&folder);
     }
-    let workspace = workspace.with_closed_folders(&journal.folders());
+    let workspace = workspace.with_closed_folders(&journal.folders(), mounts);
     if journal.coverage() == Coverage::ByComparison && !config.settings.undo_by_comparison {
         say_notices(&[Text::ComparedHere.into()], config.look().language);
     }

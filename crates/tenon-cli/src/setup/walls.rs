@@ -8,8 +8,8 @@ use std::{
 
 use tenon_agent::Sandbox;
 use tenon_sandbox::{
-    GUARDED_FOLDERS_MAX, HostError, HostRule, Limits, Missing, Network, PresetHosts, Profile,
-    Proxy, ProxyOptions, Sandbox as Walls, SandboxError, Settings as WallSettings, Tier,
+    GUARDED_FOLDERS_MAX, HostError, HostRule, Limits, Missing, Mounts, Network, PresetHosts,
+    Profile, Proxy, ProxyOptions, Sandbox as Walls, SandboxError, Settings as WallSettings, Tier,
     UpstreamProxy, Wanted, Workspace,
 };
 
@@ -34,9 +34,11 @@ pub(super) async fn sandbox(
     workspace: &Workspace,
     results: &Path,
     hidden: Vec<PathBuf>,
+    mounts: &Mounts,
 ) -> Result<Sandbox, CliError> {
     let environment = config.child_environment();
-    let Some((walls, profile)) = walls(config, workspace, Some(results), hidden).await? else {
+    let Some((walls, profile)) = walls(config, workspace, Some(results), hidden, mounts).await?
+    else {
         return Ok(Sandbox::unconfined(environment));
     };
     if walls.settings().wanted != Wanted::Best {
@@ -65,6 +67,7 @@ pub(crate) async fn walls(
     workspace: &Workspace,
     results: Option<&Path>,
     mut hidden: Vec<PathBuf>,
+    mounts: &Mounts,
 ) -> Result<Option<(Walls, Profile)>, CliError> {
     let wanted = match config.settings.sandbox {
         SandboxName::Auto => Wanted::Best,
@@ -95,7 +98,7 @@ pub(crate) async fn walls(
         toolchains: config.toolchain_folders(),
         virtual_environment: config.virtual_environment(),
         hidden,
-        own: config.own_files(),
+        own: config.own_files(mounts),
         state: Some(folders.state.clone()),
         shown: config.shown_files(),
         wanted,

@@ -24,7 +24,7 @@ use super::limits::write_file;
 use super::openat::{open_plain, write_all};
 use super::request::{HELPER_NAME, Inside, Refused, Report, Wall};
 use super::wire::{Readable, Reader, Sendable, Writer};
-use crate::mounts::mounts_beneath;
+use crate::mounts::Mounts;
 
 /// The one place where it is taken from.
 pub(crate) const BUBBLEWRAP: &str = "/usr/bin/bwrap";
@@ -192,6 +192,7 @@ fn arguments(enclosure: &Enclosure) -> Result<Arguments, Errno> {
 
 fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> {
     let Enclosure { layout, inside, private } = enclosure;
+    let mounts = Mounts::of_this_process();
     let with_fresh = layout.steps.iter().zip(fresh_folders(&layout.steps));
     for (number, (step, fresh)) in with_fresh.enumerate() {
         let Step { path, part } = step;
@@ -222,7 +223,7 @@ fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> 
                 arguments.bind_open(opened, path, access)?;
                 if is_written {
                     // They are bound along, writable.
-                    for mounted in mounts_beneath(source) {
+                    for mounted in mounts.beneath(source) {
                         arguments.option("--remount-ro", mounted.path);
                     }
                 }

@@ -236,10 +236,8 @@ impl Task {
     }
 
     /// What is mounted where, as the thread sees it; `None` where it has ended.
-    #[expect(clippy::disallowed_methods, reason = "the kernel's list of a process's mounts")]
     pub(crate) fn mounts(self) -> Option<Mounts> {
-        let list = std::fs::read(format!("/proc/{}/mountinfo", self.pid)).ok()?;
-        Some(Mounts::read(&list))
+        Mounts::of_process(self.pid)
     }
 
     /// The flags that one of the thread's descriptors was opened with.

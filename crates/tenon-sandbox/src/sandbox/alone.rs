@@ -18,6 +18,7 @@ use crate::linux::probe::probe;
 use crate::linux::request::{Wall, Walls};
 use crate::linux::within::within_walls;
 use crate::missing::{Missing, SandboxError};
+use crate::mounts::Mounts;
 use crate::profile::Profile;
 use crate::tier::Tier;
 
@@ -44,8 +45,9 @@ impl Alone {
         profile: &Profile,
         repositories: &[PathBuf],
         scratch: Option<&Path>,
+        mounts: &Mounts,
     ) -> Result<Self, SandboxError> {
-        settings.check_state(Tier::C)?;
+        settings.check_state(Tier::C, mounts)?;
         let kernel = probe();
         if !kernel.confines_alone() {
             let version = kernel.landlock_abi;
@@ -57,7 +59,7 @@ impl Alone {
         if top.is_err() && within_walls() {
             return Err(SandboxError::new(Tier::C, Missing::Unlisted));
         }
-        let (walls, looked_at) = walls_alone(settings, profile, repositories, scratch);
+        let (walls, looked_at) = walls_alone(settings, profile, repositories, scratch, mounts);
         let rules = Rules::of(&walls).map_err(|error| {
             let errno = Errno::from_io_error(&error).unwrap_or(Errno::NOTSUP);
             SandboxError::refused(Tier::C, Wall::Landlock.refused(errno))

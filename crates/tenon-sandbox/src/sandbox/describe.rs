@@ -13,6 +13,7 @@ use crate::linux::bubblewrap::above;
 use crate::linux::layout::{Part, Step};
 use crate::linux::probe::probe;
 use crate::missing::SandboxError;
+use crate::mounts::Mounts;
 use crate::profile::{Limits, Network, Profile};
 use crate::tier::{Tier, Wanted};
 use crate::workspace::canonical_or_lexical;
@@ -235,21 +236,21 @@ impl Sandbox {
         let tier = state.tier.unwrap_or_else(|| shared.expected_tier());
         let repositories =
             state.repositories.clone().unwrap_or_else(|| repositories(&shared.settings));
-        let plan = plan(&shared.settings, profile, &repositories).ok();
+        let (settings, mounts) = (&shared.settings, Mounts::of_this_process());
+        let plan = plan(settings, profile, &repositories, &mounts).ok();
         let secrets =
-            |plan: &Plan| plan.secrets(&shared.settings, OfSystem::find(&shared.settings.roots));
+            |plan: &Plan| plan.secrets(settings, OfSystem::find(&settings.roots), &mounts);
         let inside = plan.map(|plan| (secrets(&plan), plan));
         let has_namespaces = matches!(tier, Tier::A | Tier::B);
         let (walls, scratch) = match &inside {
             Some((secrets, plan)) if has_namespaces => {
-                let mut walls =
-                    walls_inside((plan, secrets), &shared.settings, profile, Path::new("/"));
+                let mut walls = walls_inside((plan, secrets), settings, profile, Path::new("/"));
                 walls.writable.retain(|path| !plan.scratch().contains(path));
                 let layers = if tier == Tier::A { &[][..] } else { &plan.layers };
                 let scratch = plan.scratch().iter().filter(|path| !layers.contains(path));
                 (walls, scratch.cloned().collect())
             }
-            _ => (walls_alone(&shared.settings, profile, &repositories, None).0, Vec::new()),
+            _ => (walls_alone(settings, profile, &repositories, None, &mounts).0, Vec::new()),
         };
         let (emptied, kept) = match &inside {
             Some((_, plan)) if has_namespaces => within_readable(plan),
@@ -324,8 +325,9 @@ pub(super) fn out_of_sight_alone(
     if roots.chain(settings.roots.iter().cloned()).any(|root| path.starts_with(root)) {
         return None;
     }
-    let plan = plan(settings, profile, repositories).ok()?;
-    let secrets = plan.secrets(settings, OfSystem::find(&settings.roots)).all;
+    let mounts = Mounts::of_this_process();
+    let plan = plan(settings, profile, repositories, &mounts).ok()?;
+    let secrets = plan.secrets(settings, OfSystem::find(&settings.roots), &mounts).all;
     match out_of_sight(settings, &plan.layout.steps, &secrets, path)? {
         OutOfSight::Private(folder) => Some(OutOfSight::Covered(folder)),
         why => Some(why),

@@ -28,6 +28,7 @@ mod virtual_environment;
 mod watched;
 mod ways;
 
+use std::cell::LazyCell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -62,6 +63,7 @@ use crate::linux::bubblewrap::Enclosure;
 use crate::linux::openat::open_plain;
 use crate::linux::request::{Confinement, Walls};
 use crate::missing::{Missing, SandboxError};
+use crate::mounts::Mounts;
 use crate::network::Proxy;
 use crate::off_thread::{off_thread, off_thread_if_room};
 use crate::output::Stream;
@@ -503,15 +505,16 @@ impl Shared {
         }
         let repositories =
             state.repositories.get_or_insert_with(|| repositories(&self.settings)).clone();
-        let settings = &self.settings;
+        // Of the moment in which something is made.
+        let (settings, mounts) = (&self.settings, LazyCell::new(Mounts::of_this_process));
         if state.folders.is_none() {
-            let plan = plan(settings, &self.session_profile(Network::Off), &repositories).ok();
-            state.folders = OwnFolders::new(settings, plan.as_ref()).ok();
+            let profile = self.session_profile(Network::Off);
+            let plan = plan(settings, &profile, &repositories, &mounts).ok();
+            state.folders = OwnFolders::new(settings, plan.as_ref(), &mounts).ok();
         }
         let scratch = state.folders.as_ref().map(OwnFolders::path);
-        let (walls, rules) = state
-            .alone
-            .of_a_call(profile, || Alone::new(settings, profile, &repositories, scratch))?;
+        let make = || Alone::new(settings, profile, &repositories, scratch, &mounts);
+        let (walls, rules) = state.alone.of_a_call(profile, make)?;
         let folders = walls.writable.clone();
         let launch = self.launch(walls, Via::Fresh, Tier::C, folders);
         let launch = Launch { rules: Some(rules), ..launch };
@@ -531,8 +534,9 @@ impl Shared {
         // A folder that was exchanged is mounted under its name no more.
         state.plans.retain(|planned| planned.plan.is_current());
         if let Some(planned) = state.plans.iter_mut().find(|planned| planned.key == key) {
-            let find =
-                || planned.plan.secrets(&self.settings, OfSystem::find(&self.settings.roots));
+            let of_system = || OfSystem::find(&self.settings.roots);
+            let mounts = Mounts::of_this_process;
+            let find = || planned.plan.secrets(&self.settings, of_system(), &mounts());
             planned.secrets.renew(find);
             return Ok(planned.clone());
         }
@@ -544,12 +548,13 @@ impl Shared {
         }
         // Starts while it is planned what it is to make.
         let begun = if tier == Tier::A { Some(Begun::new()?) } else { None };
-        let plan = plan(&self.settings, &key, &repositories)?;
+        let mounts = Mounts::of_this_process();
+        let plan = plan(&self.settings, &key, &repositories, &mounts)?;
         let of_system = OfSystem::begin(&self.settings);
         let making = begun.map(|begun| begun.make(&plan.layout)).transpose()?;
         // While it makes it.
         let of_system = OfSystem::found(of_system, &self.settings.roots);
-        let secrets = plan.secrets(&self.settings, of_system);
+        let secrets = plan.secrets(&self.settings, of_system, &mounts);
         let (tree, private) = match making {
             Some(making) => {
                 let (helper, handles) = making.hold(&secrets.in_sight)?;

@@ -19,6 +19,7 @@ use super::unkept::PrivateFolders;
 use super::variables::set;
 use crate::command::Command;
 use crate::linux::layout::Part;
+use crate::mounts::Mounts;
 
 /// Variables that name a place in HOME which programs take settings from, or write to.
 const PLACES: [&str; 5] =
@@ -41,12 +42,16 @@ struct Home {
 
 impl OwnFolders {
     /// Makes them. A home there is only where the user's is not part of the work.
-    pub(super) fn new(settings: &Settings, plan: Option<&Plan>) -> io::Result<Self> {
+    pub(super) fn new(
+        settings: &Settings,
+        plan: Option<&Plan>,
+        mounts: &Mounts,
+    ) -> io::Result<Self> {
         let scratch = Scratch::new()?;
         let [temporary, home] = ["tmp", "home"].map(|name| scratch.path().join(name));
         std::fs::create_dir(&temporary)?;
         let home = match (plan, &settings.home) {
-            (Some(plan), Some(named)) => make_home(plan, settings, named, home)?,
+            (Some(plan), Some(named)) => make_home(plan, settings, named, home, mounts)?,
             _ => None,
         };
         let private = home.as_ref().map(|home| PrivateFolders::of_home(&home.path));
@@ -111,6 +116,7 @@ fn make_home(
     settings: &Settings,
     named: &Path,
     path: PathBuf,
+    mounts: &Mounts,
 ) -> io::Result<Option<Home>> {
     let layout = &plan.layout;
     let Ok(real) = named.canonicalize() else { return Ok(None) };
@@ -119,7 +125,7 @@ fn make_home(
         return Ok(None);
     }
     std::fs::create_dir(&path)?;
-    let mut left_out = plan.secrets(settings, OfSystem::find(&settings.roots)).all;
+    let mut left_out = plan.secrets(settings, OfSystem::find(&settings.roots), mounts).all;
     left_out.extend(layout.instead.iter().map(|file| file.path.clone()));
     left_out.retain(|path| std::fs::symlink_metadata(path).is_ok());
     let home = Home { path, instead_of: [named.to_path_buf(), real] };

@@ -97,9 +97,15 @@ impl Plan {
     }
 
     /// Looks for the rest of what no call sees.
-    pub(super) fn secrets(&self, settings: &Settings, of_system: OfSystem) -> Secrets {
+    pub(super) fn secrets(
+        &self,
+        settings: &Settings,
+        of_system: OfSystem,
+        mounts: &Mounts,
+    ) -> Secrets {
         let home = settings.home.as_deref().and_then(home_folder);
-        Secrets::find(settings, home.as_deref(), of_system, &self.concealed, &self.layout.steps)
+        let (known, steps) = (&self.concealed, &self.layout.steps);
+        Secrets::find(settings, home.as_deref(), of_system, known, steps, mounts)
     }
 }
 
@@ -108,9 +114,10 @@ pub(super) fn plan(
     settings: &Settings,
     profile: &Profile,
     repositories: &[PathBuf],
+    mounts: &Mounts,
 ) -> Result<Plan, SandboxError> {
     // Tier B is held as well as tier A.
-    settings.check_state(Tier::A)?;
+    settings.check_state(Tier::A, mounts)?;
     let own_roots = in_place(&settings.roots);
     let mut roots = own_roots.clone();
     roots.extend(in_place(&profile.writable));
@@ -126,26 +133,25 @@ pub(super) fn plan(
     });
     parts.extend(private.clone());
     let known: Vec<PathBuf> = parts.keys().cloned().collect();
-    let mounts = Mounts::of_this_process().unwrap_or_default();
-    let others = homes::closed(settings, home.as_deref(), &known, &mounts);
+    let others = homes::closed(settings, home.as_deref(), &known, mounts);
     parts.extend(others.into_iter().map(|path| (path, Part::Cover)));
     let mut scratch: Vec<PathBuf> = private.map(|(path, _)| path).collect();
     if let Some(home) = &home {
         scratch.push(home.clone());
         parts.insert(home.clone(), Part::Private { mode: 0o700 });
     }
-    parts.extend(settings.state_in_root().into_iter().map(|state| (state, Part::Cover)));
+    parts.extend(settings.state_in_root(mounts).into_iter().map(|state| (state, Part::Cover)));
     keep(kept_paths(settings, profile, home.as_deref()), &mut parts);
     let within = show(settings, home.as_deref(), &mut parts);
     // A file that is given in HOME must not be written through to a root that is HOME.
     parts.retain(|path, part| {
         !matches!(part, Part::File { .. }) || !roots.iter().any(|root| path.starts_with(root))
     });
-    let pinned = put_roots(settings, home.as_deref(), &roots, &mounts, &mut parts);
+    let pinned = put_roots(settings, home.as_deref(), &roots, mounts, &mut parts);
     ways::put_links(settings, &mut parts);
     scratch.retain(|path| !roots.contains(path));
     scratch.extend(["/dev/shm", "/dev/pts", "/dev/tty"].map(PathBuf::from));
-    let (of_home, layers) = layers(settings, &parts, &roots, home.as_deref(), &mounts);
+    let (of_home, layers) = layers(settings, &parts, &roots, home.as_deref(), mounts);
     scratch.extend_from_slice(&layers);
     let layered = [of_home, layers.clone()].concat();
     let steps: Vec<_> = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
@@ -203,7 +209,9 @@ fn put_roots(
         (path.clone(), Part::Kept { source, writable: true })
     };
     parts.extend(roots.iter().map(kept));
-    let pinned = pinned(secrets::named(settings, home, roots, mounts), settings, roots, parts);
+    let mut closed = secrets::named(settings, home, roots, mounts);
+    closed.extend(settings.state_in_root(mounts));
+    let pinned = pinned(closed, roots, parts);
     parts.extend(pinned.iter().map(kept));
     pinned
 }
@@ -212,7 +220,6 @@ fn put_roots(
 /// cannot be renamed, which would bring what is in them to light, or let something else have its name.
 fn pinned(
     closed: Vec<PathBuf>,
-    settings: &Settings,
     roots: &[PathBuf],
     parts: &BTreeMap<PathBuf, Part>,
 ) -> BTreeSet<PathBuf> {
@@ -224,12 +231,11 @@ fn pinned(
         })
     };
     let is_below_root = |path: &&Path| !roots.iter().any(|root| root == path);
-    let closed = closed.into_iter().chain(settings.state_in_root());
     let only_read = parts.iter().filter(|(path, part)| {
         part.is_only_read() && roots.iter().any(|root| path.starts_with(root))
     });
     let mut pinned = BTreeSet::new();
-    for path in closed.chain(only_read.map(|(path, _)| path.clone())) {
+    for path in closed.into_iter().chain(only_read.map(|(path, _)| path.clone())) {
         let above = path.ancestors().skip(1).take_while(is_below_root).filter(is_writable);
         let folders = above.filter(|above| open_plain(above).is_ok());
         pinned.extend(folders.map(Path::to_path_buf));
@@ -398,17 +404,17 @@ pub(super) fn walls_alone(
     profile: &Profile,
     repositories: &[PathBuf],
     scratch: Option<&Path>,
+    mounts: &Mounts,
 ) -> (Walls, Vec<(PathBuf, Option<Stamp>)>) {
     let home = settings.home.as_deref().and_then(home_folder);
     let mut left_out: Vec<PathBuf> = COVERED.iter().map(PathBuf::from).collect();
     left_out.extend(PRIVATE.iter().map(|(path, _)| PathBuf::from(path)));
     left_out.push(PathBuf::from("/dev"));
-    let mounts = Mounts::of_this_process().unwrap_or_default();
-    left_out.extend(homes::closed(settings, home.as_deref(), &canonical(&left_out), &mounts));
+    left_out.extend(homes::closed(settings, home.as_deref(), &canonical(&left_out), mounts));
     left_out.extend(home.clone());
     let shown: Vec<_> = settings.shown.iter().map(|(path, _)| canonical_or_lexical(path)).collect();
     let of_system = OfSystem::find(&settings.roots);
-    let secret = Secrets::find(settings, home.as_deref(), of_system, &shown, &[]).all;
+    let secret = Secrets::find(settings, home.as_deref(), of_system, &shown, &[], mounts).all;
     left_out.extend_from_slice(&secret);
     let mut listing = Listing::default();
     listing.add_without(Path::new("/"), &canonical(&left_out));

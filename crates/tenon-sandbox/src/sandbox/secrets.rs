@@ -123,11 +123,12 @@ impl Secrets {
         OfSystem { closed, looked_at }: OfSystem,
         known: &[PathBuf],
         steps: &[Step],
+        mounts: &Mounts,
     ) -> Self {
         let mut all: Vec<_> = named_ones(settings, home).collect();
         all.extend(closed);
         all.extend_from_slice(known);
-        add_other_names(&mut all, &Mounts::of_this_process().unwrap_or_default());
+        add_other_names(&mut all, mounts);
         let in_sight = in_sight(&all, steps);
         Self { all, in_sight, looked_at }
     }

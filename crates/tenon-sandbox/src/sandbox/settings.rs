@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::guard::NOTES;
 use crate::links::resolved;
 use crate::missing::{Missing, SandboxError};
-use crate::mounts::other_names;
+use crate::mounts::Mounts;
 use crate::profile::{Limits, Profile};
 use crate::tier::{Tier, Wanted};
 use crate::workspace::canonical_or_lexical;
@@ -54,22 +54,23 @@ pub struct Settings {
 
 impl Settings {
     /// Returns tenon's state folder, by each path at which it is found in a root.
-    pub(super) fn state_in_root(&self) -> Vec<PathBuf> {
-        let mut names = self.state.as_deref().map(names_of).unwrap_or_default();
+    pub(super) fn state_in_root(&self, mounts: &Mounts) -> Vec<PathBuf> {
+        let names = self.state.as_deref().map(|state| names_of(state, mounts));
+        let mut names = names.unwrap_or_default();
         names.retain(|name| self.is_in_root(name) && name.is_dir());
         names
     }
 
     /// Refuses walls within which a command could put another folder in the place of tenon's state, or
     /// write there: a note that it forged would be put back.
-    pub(super) fn check_state(&self, tier: Tier) -> Result<(), SandboxError> {
+    pub(super) fn check_state(&self, tier: Tier, mounts: &Mounts) -> Result<(), SandboxError> {
         let Some(state) = &self.state else { return Ok(()) };
         let is_open = resolved(state).is_none_or(|(end, links)| {
             let is_root = |name: &PathBuf| {
                 let notes = name.join(NOTES);
                 self.roots.iter().any(|root| root == name || root.starts_with(&notes))
             };
-            let names = names_of(&end);
+            let names = names_of(&end, mounts);
             links.iter().any(|link| self.is_in_root(link))
                 || tier == Tier::C && names.iter().any(|name| self.is_in_root(name))
                 || names.iter().any(is_root)
@@ -96,8 +97,8 @@ impl Settings {
 }
 
 /// Returns where a path leads, and where else that is mounted.
-fn names_of(path: &Path) -> Vec<PathBuf> {
+fn names_of(path: &Path, mounts: &Mounts) -> Vec<PathBuf> {
     let mut names = vec![canonical_or_lexical(path)];
-    names.extend(other_names([path]));
+    names.extend(mounts.elsewhere([path]));
     names
 }

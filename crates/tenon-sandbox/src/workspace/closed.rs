@@ -31,35 +31,35 @@ impl Closed {
 
 impl Workspace {
     /// Closes the places in which programs keep secrets, as far as they lie inside a root and are none, also by another
-    /// path at which they are mounted ([`crate::other_names`]): nothing in them is opened, listed or written unless
+    /// path at which they are mounted ([`Mounts::elsewhere`]): nothing in them is opened, listed or written unless
     /// somebody said yes to it by its name.
     ///
     /// ```
-    /// use tenon_sandbox::{FileError, Workspace};
+    /// use tenon_sandbox::{FileError, Mounts, Workspace};
     ///
     /// # let folder = tempfile::tempdir()?;
     /// let home = folder.path().canonicalize()?;
     /// std::fs::create_dir(home.join(".ssh"))?;
-    /// let workspace = Workspace::open(&home)?.with_secrets(&[home.join(".ssh")]);
+    /// let mounts = Mounts::of_this_process();
+    /// let workspace = Workspace::open(&home)?.with_secrets(&[home.join(".ssh")], &mounts);
     /// assert!(matches!(workspace.locate(".ssh/id"), Err(FileError::Closed { .. })));
     /// assert!(workspace.outside(".ssh/id")?.is_some_and(|place| place.is_within()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn with_secrets(self, paths: &[PathBuf]) -> Self {
-        self.with_closed(paths, Closed::Secrets)
+    pub fn with_secrets(self, paths: &[PathBuf], mounts: &Mounts) -> Self {
+        self.with_closed(paths, mounts, Closed::Secrets)
     }
 
     /// Closes folders of tenon's own as far as they lie inside a root and are none: nobody is asked about
     /// them. The spill folder stays open for reading.
     #[must_use]
-    pub fn with_closed_folders(self, paths: &[PathBuf]) -> Self {
-        self.with_closed(paths, Closed::Own)
+    pub fn with_closed_folders(self, paths: &[PathBuf], mounts: &Mounts) -> Self {
+        self.with_closed(paths, mounts, Closed::Own)
     }
 
-    fn with_closed(self, paths: &[PathBuf], why: Closed) -> Self {
+    fn with_closed(self, paths: &[PathBuf], mounts: &Mounts, why: Closed) -> Self {
         let roots = self.roots();
-        let mounts = Mounts::of_this_process().unwrap_or_default();
         let ends = paths.iter().filter_map(|path| Some(resolved(path)?.0));
         let ends = ends.flat_map(|end| mounts.other_names(&end).into_iter().chain([end]));
         let inside = ends.filter(|end| roots.iter().any(|root| end.starts_with(root)));
@@ -72,12 +72,13 @@ impl Workspace {
     /// Whether `path` leads to what is tenon's own and lies in a root ([`Workspace::with_closed_folders`]).
     ///
     /// ```
-    /// use tenon_sandbox::Workspace;
+    /// use tenon_sandbox::{Mounts, Workspace};
     ///
     /// # let folder = tempfile::tempdir()?;
     /// let root = folder.path().canonicalize()?;
     /// std::fs::create_dir(root.join("own"))?;
-    /// let workspace = Workspace::open(&root)?.with_closed_folders(&[root.join("own")]);
+    /// let (own, mounts) = ([root.join("own")], Mounts::of_this_process());
+    /// let workspace = Workspace::open(&root)?.with_closed_folders(&own, &mounts);
     /// assert!(workspace.is_own("own/file") && !workspace.is_own("file"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -29,7 +29,7 @@ impl Views {
         }
         let barrier = barrier(self.theirs.as_ref()?, places, links)?;
         if self.ours.is_none() {
-            self.ours = Mounts::of_this_process();
+            self.ours = Mounts::of_process("self");
         }
         is_open(self.ours.as_ref()?, places, links).then_some(barrier)
     }
