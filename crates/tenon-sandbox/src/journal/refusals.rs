@@ -27,7 +27,8 @@ pub struct OutsideWrite {
     pub wish: Wish,
 }
 
-/// A rename or a hard link within the session's folders that the walls refused a command.
+/// A rename or a hard link within the session's folders, or between those and private ones, that the walls refused a
+/// command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedMove {
     /// Absolute, without links but for the last name.

@@ -279,14 +279,17 @@ impl Store {
     /// Whether a place is in the store, which may lie in the workspace, or a folder that the store
     /// is in.
     pub(crate) fn holds(&self, folder: &Place, name: &OsStr) -> bool {
-        if !self.is_inside {
-            return false;
-        }
+        self.is_inside && self.held(folder, name).is_some()
+    }
+
+    /// Returns the path of such a place, or the store's where that lies beneath.
+    pub(crate) fn held(&self, folder: &Place, name: &OsStr) -> Option<PathBuf> {
         let place = folder.join(name);
         let path = self.absolute(&place);
         let is_root = place.path.as_os_str().is_empty();
-        let holds = |top: &PathBuf| path.starts_with(top) || !is_root && top.starts_with(&path);
-        self.bases.iter().any(|base| holds(&base.top))
+        let mut tops = self.bases.iter().map(|base| &base.top);
+        let top = tops.find(|top| path.starts_with(top) || !is_root && top.starts_with(&path))?;
+        Some(if path.starts_with(top) { path } else { top.clone() })
     }
 
     /// Returns a place as people see it.

@@ -360,8 +360,10 @@ impl Watch {
         onto: Onto,
     ) -> Result<Plan, Errno> {
         let exchange = onto == Onto::Exchanges;
+        let (from_target, to_target) = (from, to);
         let (from, to) = (self.inside(task, from)?, self.inside(task, to)?);
-        self.note_outside_move(&from, &to, Does::GOES);
+        self.note_outside_move(&from, &to, onto);
+        self.note_move_beyond(task, [(from_target, &from), (to_target, &to)], Some(onto));
         Ok(match (from, to) {
             (Spot::Name(from), Spot::Name(to)) if is_closed(&from) || is_closed(&to) => {
                 Plan::Fail(Errno::ACCESS)
@@ -398,14 +400,17 @@ impl Watch {
                     recorder.before_entry(&folder, &name, Fate::Replaced)
                 })
             }
-            (Spot::Fail(errno), _) | (_, Spot::Fail(errno)) => Plan::Fail(errno),
+            (spot @ (Spot::Own(_) | Spot::Fail(_)), _)
+            | (_, spot @ (Spot::Own(_) | Spot::Fail(_))) => spot.into(),
             _ => Plan::Pass,
         })
     }
 
     fn link(&mut self, task: Task, from: &Target, to: &Target) -> Result<Plan, Errno> {
+        let (from_target, to_target) = (from, to);
         let (from, to) = (self.inside(task, from)?, self.inside(task, to)?);
         self.note_outside_link(&from, &to);
+        self.note_move_beyond(task, [(from_target, &from), (to_target, &to)], None);
         Ok(match (from, to) {
             // Written by its name outside it would not be seen.
             (Spot::Name((folder, name)), Spot::Outside(_)) => match look(&folder.handle, &name)? {
@@ -430,7 +435,7 @@ impl Watch {
                     recorder.before_link(from, (&folder, &name))
                 })
             }
-            (_, Spot::Fail(errno)) => Plan::Fail(errno),
+            (_, spot @ (Spot::Own(_) | Spot::Fail(_))) => spot.into(),
             _ => Plan::Pass,
         })
     }

@@ -45,7 +45,7 @@ enum Needs {
 }
 
 impl Does {
-    const MAKES: Self = Self { makes: true, changes: false, ..Self::CHANGES };
+    pub(super) const MAKES: Self = Self { makes: true, changes: false, ..Self::CHANGES };
     pub(super) const CHANGES: Self = Self {
         makes: false,
         changes: true,
@@ -58,6 +58,12 @@ impl Does {
     pub(super) const LINKS: Self =
         Self { wish: Wish::Link, needs: Needs::NoFolder, ..Self::CHANGES };
     pub(super) const EITHER: Self = Self { makes: true, ..Self::CHANGES };
+
+    /// Something gets this name by a rename.
+    pub(super) fn comes(is_folder: bool, onto: Onto) -> Self {
+        let needs = if is_folder { Needs::EmptyFolder } else { Needs::NoFolder };
+        Self { changes: onto != Onto::Fails, needs, ..Self::EITHER }
+    }
 
     pub(super) const CONTENT: Self = Self { needs: Needs::NoFolder, ..Self::CHANGES };
 

@@ -1,17 +1,22 @@
-//! Which renames and hard links within the session's folders the mounts of the walls refuse.
+//! Which renames and hard links within the session's folders, and between those and private ones, the mounts of the
+//! walls refuse.
 //!
 //! To a command a folder of the session, a toolchain in it, a protected name and the folders above them are mounts of
 //! their own, where the machine may have one. The kernel's list of the command's mounts says what it refuses, that of
 //! this process what the machine refuses by itself: that is not noted. Noted for what the agent tells, and no wall.
 
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
-use super::super::calls::Onto;
-use super::super::node::look;
+use rustix::fs::CWD;
+
+use super::super::calls::{Onto, Target};
+use super::super::node::{Node, look};
 use super::super::refusals::{Barrier, RefusedMove};
 use super::Watch;
-use super::places::Inside;
-use crate::linux::task::Task;
+use super::places::{Inside, Spot};
+use crate::linux::task::{Found, Task, path_of};
 use crate::mounts::Mounts;
 
 /// The mounts of the command and those of this process, each once it was asked for.
@@ -28,10 +33,19 @@ impl Views {
             self.theirs = task.mounts();
         }
         let barrier = barrier(self.theirs.as_ref()?, places, links)?;
+        is_open(self.ours()?, places, links).then_some(barrier)
+    }
+
+    /// Whether the machine has a mount at a path, which goes nowhere.
+    pub(super) fn stays(&mut self, path: &Path) -> bool {
+        self.ours().is_some_and(|mounts| mounts.has(path))
+    }
+
+    fn ours(&mut self) -> Option<&Mounts> {
         if self.ours.is_none() {
             self.ours = Mounts::of_process("self");
         }
-        is_open(self.ours.as_ref()?, places, links).then_some(barrier)
+        self.ours.as_ref()
     }
 }
 
@@ -60,8 +74,7 @@ impl Watch {
     /// Notes a rename within the session's folders, or a hard link where `onto` is none, that the walls refuse and
     /// that would not fail anyhow.
     pub(super) fn note_move(&mut self, task: Task, from: &Inside, to: &Inside, onto: Option<Onto>) {
-        let has_mounts = self.within_walls && self.rights_beneath.is_none();
-        if !has_mounts || self.refusals.has_all_moves() {
+        if !self.notes_moves() {
             return;
         }
         let places = [from, to].map(|(folder, name)| folder.place.join(name));
@@ -86,6 +99,88 @@ impl Watch {
         if are_beside && !fails {
             self.refusals.note_move(refused, before);
         }
+    }
+
+    /// Notes the same where one of the two is outside and not read-only to the command, which is a private folder.
+    pub(super) fn note_move_beyond(
+        &mut self,
+        task: Task,
+        names: [(&Target, &Spot); 2],
+        onto: Option<Onto>,
+    ) {
+        let is_between = matches!(
+            names.map(|(_, spot)| spot),
+            [Spot::Name(_), Spot::Outside(None)] | [Spot::Outside(None), Spot::Name(_)]
+        );
+        if !is_between || onto == Some(Onto::Exchanges) || !self.notes_moves() {
+            return;
+        }
+        let [from, to] = names.map(|(target, spot)| self.seen(task, target, spot));
+        let (Some(from), Some(to)) = (from, to) else { return };
+        let links = onto.is_none();
+        let places = [from.path.as_path(), to.path.as_path()];
+        let Some(barrier) = self.views.barrier(task, places, links) else { return };
+        let are_beside = matches!((on_machine(&from.path), on_machine(&to.path)),
+            (Some(one), Some(other)) if one.id.is_on_device_of(other.id));
+        if !are_beside || fails(from.node.as_ref(), to.node.as_ref(), onto) {
+            return;
+        }
+        // What becomes of a private folder, this process does not see.
+        let before = look(CWD, to.path.as_os_str()).unwrap_or(None);
+        let (from, to) = (from.path, to.path);
+        self.refusals.note_move(RefusedMove { from, to, links, barrier }, before);
+    }
+
+    fn notes_moves(&self) -> bool {
+        let has_mounts = self.within_walls && self.rights_beneath.is_none();
+        has_mounts && !self.refusals.has_all_moves()
+    }
+
+    /// Looks at what a call names, as the command has it.
+    fn seen(&self, task: Task, target: &Target, spot: &Spot) -> Option<Seen> {
+        match (spot, target) {
+            (Spot::Name((folder, name)), _) => {
+                let path = self.checkpoint.lock().store.absolute(&folder.place.join(name));
+                Some(Seen { path, node: look(&folder.handle, name).ok()? })
+            }
+            (_, Target::Path { base, path, last }) => {
+                match task.find((*base, None), path, *last).ok()? {
+                    Found::Name(folder, name, _) => Seen::of(&folder, &name),
+                    Found::Handle(_) | Found::Nowhere => None,
+                }
+            }
+            (_, Target::Descriptor(_)) => None,
+        }
+    }
+}
+
+/// A name as the command has it.
+struct Seen {
+    path: PathBuf,
+    /// What is there.
+    node: Option<Node>,
+}
+
+impl Seen {
+    fn of(folder: &OwnedFd, name: &OsString) -> Option<Self> {
+        let path = path_of(folder).ok().filter(|path| path.is_absolute())?.join(name);
+        Some(Self { path, node: look(folder, name).ok()? })
+    }
+}
+
+/// Returns the folder around a path, or the next one above that there is, as the machine has it.
+fn on_machine(path: &Path) -> Option<Node> {
+    let above = path.ancestors().skip(1);
+    above.map(Path::as_os_str).find_map(|folder: &OsStr| look(CWD, folder).ok().flatten())
+}
+
+/// Whether a rename, or a hard link where `onto` is none, fails whatever mounts there are.
+fn fails(from: Option<&Node>, to: Option<&Node>, onto: Option<Onto>) -> bool {
+    let Some(from) = from else { return true };
+    match (onto, to) {
+        (None, to) => from.is_folder() || to.is_some(),
+        (Some(_), None) => false,
+        (Some(onto), Some(to)) => onto == Onto::Fails || from.is_folder() != to.is_folder(),
     }
 }
 

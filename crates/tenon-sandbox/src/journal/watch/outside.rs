@@ -4,14 +4,17 @@
 //! wall: what a path leads to may be exchanged between the question and the call.
 
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags, fstatvfs};
 
-use super::super::node::look;
+use super::super::calls::Onto;
+use super::super::node::{Node, look};
 use super::super::refusals::OutsideWrite;
 use super::Watch;
 use super::forbidden::Does;
-use super::places::{Elsewhere, Known, Spot, is_deleted};
+use super::places::{Elsewhere, Inside, Known, Spot, is_deleted};
+use crate::linux::probe::Wish;
 use crate::linux::task::path_of;
 
 /// Without namespaces their files are the kernel's own, which paths do not tell of.
@@ -47,6 +50,7 @@ impl Watch {
             Spot::Name(inside) | Spot::Looked(inside, _) if self.is_known_held(spot) => {
                 (&inside.0.handle, &inside.1)
             }
+            Spot::Own(inside) if self.within_walls => (&inside.0.handle, &inside.1),
             _ => return,
         };
         if name.is_empty() {
@@ -64,24 +68,52 @@ impl Watch {
         if !is_refused || there.is_some() && may_be_written {
             return;
         }
-        let Ok(path) = path_of(folder).map(|path| path.join(name)) else { return };
+        let path = match spot {
+            Spot::Own(inside) => self.own_path(inside, does),
+            _ => path_of(folder).ok().map(|path| path.join(name)),
+        };
+        let Some(path) = path else { return };
         self.refusals.note_outside(OutsideWrite { path, wish: does.wish() });
     }
 
-    /// The same of giving something another name there, or a further one.
-    pub(super) fn note_outside_move(&mut self, from: &Spot, to: &Spot, does: Does) {
+    /// Returns the path of what is tenon's own that a call would change; `None` where a mount of the machine's is to go.
+    fn own_path(&mut self, (folder, name): &Inside, does: Does) -> Option<PathBuf> {
+        let (own, path) = {
+            let recorder = self.checkpoint.lock();
+            let store = &recorder.store;
+            (store.held(&folder.place, name)?, store.absolute(&folder.place.join(name)))
+        };
+        (does.wish() != Wish::Remove || !self.views.stays(&path)).then_some(own)
+    }
+
+    /// The same of giving something another name there, or one there.
+    pub(super) fn note_outside_move(&mut self, from: &Spot, to: &Spot, onto: Onto) {
         let is_of = |spot: &Spot| matches!(spot, Spot::Outside(_)) || self.is_known_held(spot);
-        if is_of(from) && is_of(to) {
-            self.note_outside(from, does);
+        if matches!(from, Spot::Own(_)) || is_of(from) && is_of(to) {
+            self.note_outside(from, Does::GOES);
+        } else if matches!(to, Spot::Outside(Some(_)) | Spot::Own(_))
+            && onto != Onto::Exchanges
+            && let Some(node) = there(from)
+        {
+            self.note_outside(to, Does::comes(node.is_folder(), onto));
         }
     }
 
-    /// Notes that something there is to have a further name in the workspace, which no mount lets through.
+    /// Notes that something there is to have a further name in the workspace, or something in it one there, which no
+    /// mount lets through.
     pub(super) fn note_outside_link(&mut self, from: &Spot, to: &Spot) {
-        if let (Spot::Outside(_), Spot::Name((folder, name))) = (from, to)
-            && matches!(look(&folder.handle, name), Ok(None))
-        {
-            self.note_outside(from, Does::LINKS);
+        match (from, to) {
+            (Spot::Outside(_), Spot::Name((folder, name)))
+                if matches!(look(&folder.handle, name), Ok(None)) =>
+            {
+                self.note_outside(from, Does::LINKS);
+            }
+            (Spot::Name(_), Spot::Outside(Some(_)) | Spot::Own(_))
+                if there(from).is_some_and(|node| !node.is_folder()) =>
+            {
+                self.note_outside(to, Does::MAKES);
+            }
+            _ => {}
         }
     }
 
@@ -91,6 +123,12 @@ impl Watch {
         let known = self.folders.get(&inside.0.id);
         matches!(known, Some(Known::Inside { is_held: true, .. }))
     }
+}
+
+/// What a name in the workspace stands for.
+fn there(spot: &Spot) -> Option<Node> {
+    let Spot::Name((folder, name)) = spot else { return None };
+    look(&folder.handle, name).ok().flatten()
 }
 
 /// What is mounted at a name can be written in a folder that cannot.

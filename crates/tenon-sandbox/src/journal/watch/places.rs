@@ -26,6 +26,8 @@ pub(super) enum Spot {
     Handle(NodeId, OwnedFd),
     /// Not in the workspace; told is where if the walls let nothing be written there.
     Outside(Option<Box<Elsewhere>>),
+    /// What is tenon's own, or a folder that this is in: no command changes it.
+    Own(Inside),
     Fail(Errno),
 }
 
@@ -47,6 +49,7 @@ pub(super) enum Known {
 impl From<Spot> for Plan {
     fn from(spot: Spot) -> Self {
         match spot {
+            Spot::Own(_) => Self::Fail(Errno::ACCESS),
             Spot::Fail(errno) => Self::Fail(errno),
             _ => Self::Pass,
         }
@@ -84,7 +87,7 @@ impl Watch {
                     }
                 };
                 if self.checkpoint.lock().store.holds(&folder.place, &name) {
-                    return Ok(Spot::Fail(Errno::ACCESS));
+                    return Ok(Spot::Own((folder, name)));
                 }
                 if name.is_empty() {
                     return Ok(Spot::Name(self.by_itself(folder)));

@@ -67,7 +67,7 @@ impl Watch {
                     Box::new(move |recorder| recorder.before_rights(&above, &name));
                 Some((place, before))
             }
-            Spot::Fail(errno) => return Ok(Plan::Fail(errno)),
+            spot @ (Spot::Own(_) | Spot::Fail(_)) => return Ok(spot.into()),
             _ if path_of(&folder).is_ok_and(|path| self.keeps_rights_at(&path)) => {
                 return Ok(Plan::Fail(Errno::PERM));
             }
