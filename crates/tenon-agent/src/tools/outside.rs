@@ -10,9 +10,12 @@ use std::path::Path;
 use tenon_sandbox::{Exit, OutsideWrite, Wish};
 
 use super::{
-    kernel,
+    kernel, ran_in,
     said::{Said, first_words},
 };
+
+/// How the name ends that a program says which did not make a file.
+const TEMPLATE: &str = "XXX";
 
 /// What is told of a link, and what stands in it before the path.
 pub(super) const LINK_HELD: (&str, &str) = (
@@ -22,8 +25,16 @@ pub(super) const LINK_HELD: (&str, &str) = (
 );
 
 /// What programs say of something that did not work.
-const FAILS: [&str; 7] =
-    ["cannot", "can't", "could not", "couldn't", "failed to", "unable to", "not writable"];
+const FAILS: [&str; 8] = [
+    "cannot",
+    "can't",
+    "could not",
+    "couldn't",
+    "failed to",
+    "failure writing",
+    "unable to",
+    "not writable",
+];
 
 /// What they would have done.
 const WRITES: [&str; 13] = [
@@ -75,8 +86,15 @@ pub(super) fn of_line<'a>(
             name(write).is_some_and(|name| first_words(line).any(|word| ends_with(word, &name)))
         })
     };
+    // Whose name a program would have made up, in a folder that it says.
+    let by_template = || {
+        let is_template = |name: &&Path| name.to_string_lossy().ends_with(TEMPLATE);
+        let folder = named.filter(is_template).and_then(Path::parent)?;
+        writes.iter().copied().rfind(|write| write.path.parent() == Some(folder))
+    };
     let last = || writes.iter().copied().rfind(|write| !is_sure && !is_cache(&write.path));
-    by_path().or_else(by_text).or_else(by_folder).or_else(by_name).or_else(last)
+    let by_names = by_path().or_else(by_text).or_else(by_folder).or_else(by_name);
+    by_names.or_else(by_template).or_else(last)
 }
 
 /// Whether a line names a change by its last name, or the script does.
@@ -143,6 +161,23 @@ pub(super) fn names(script: &str, path: &str) -> bool {
         .any(|(at, _)| script.get(at + path.len()..).is_some_and(|rest| !goes_on(rest)))
 }
 
+/// Whether the script of a command names a path, as it is or from the workspace.
+pub(super) fn script_names(said: &Said<'_>, path: &Path) -> bool {
+    let path = path.to_string_lossy();
+    let shown = ran_in::shown(&path, said.context);
+    names(said.script, &path) || !shown.is_empty() && names_whole(said.script, &shown)
+}
+
+/// Whether a script has this name, and not as a part of another.
+fn names_whole(script: &str, name: &str) -> bool {
+    let is_part = |sign: char| sign.is_alphanumeric() || "/_-.".contains(sign);
+    script.match_indices(name).any(|(at, _)| {
+        let (front, behind) = (script.get(..at), script.get(at + name.len()..));
+        let front = front.unwrap_or_default().trim_end_matches("./").trim_end_matches("~/");
+        !front.ends_with(is_part) && !behind.unwrap_or_default().starts_with(is_part)
+    })
+}
+
 /// Whether a change is none of those that programs try and do without.
 fn is_meant(said: &Said<'_>, write: &OutsideWrite) -> bool {
     let path = &write.path;
@@ -158,4 +193,27 @@ fn ends_with(word: &str, name: &str) -> bool {
 fn is_cache(path: &Path) -> bool {
     let path = path.to_string_lossy();
     CACHES.iter().any(|name| path.contains(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_whole_in_a_script_and_no_part_of_another() {
+        for (script, name, expected) in [
+            ("ln a .local/b", "a", true),
+            ("ln a .local/b", ".local/b", true),
+            ("ln ./a .local/b", "a", true),
+            ("ln x/ab c", "a", false),
+            ("ln a.txt c", "a", false),
+            ("ln a/b c", "a", false),
+            ("ln x/a c", "a", false),
+            ("ln ../a c", "a", false),
+            ("ln a ~/.local/b", ".local/b", true),
+            ("rename(\"a\", \"b\")", "b", true),
+        ] {
+            assert_eq!(names_whole(script, name), expected, "{script}: {name}");
+        }
+    }
 }

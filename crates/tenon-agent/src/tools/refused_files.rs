@@ -117,9 +117,11 @@ pub(super) fn sentences<'a>(said: &Said<'_>, lines: impl Iterator<Item = &'a str
     let refused = lines.filter_map(|line| Some((line, how(line, said.in_c)?)));
     for (line, how) in refused.take(LINES_MAX) {
         for sentence in of_line(said, line, how) {
-            // A path is named once, of the first line.
-            if !sentences.iter().any(|told| is_same(told, &sentence)) {
-                sentences.push(sentence);
+            // A path is named once, of the first line that is about a known one.
+            match sentences.iter_mut().find(|told| is_same(told, &sentence)) {
+                Some(told) if !names_path(told) => *told = sentence,
+                Some(_) => {}
+                None => sentences.push(sentence),
             }
         }
     }
@@ -129,9 +131,19 @@ pub(super) fn sentences<'a>(said: &Said<'_>, lines: impl Iterator<Item = &'a str
     sentences
 }
 
-/// Whether two sentences say the same but for the path.
+/// Whether two sentences say the same but for the path, also where one has none.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
-    listed::without_names(one) == listed::without_names(other)
+    let [one, other] = [one, other].map(|sentence| {
+        let fixed = listed::without_names(sentence);
+        [REFUSED, REFUSED_IN_PASSING]
+            .iter()
+            .fold(fixed, |it, mark| it.replace(&format!("{mark})"), ""))
+    });
+    one == other
+}
+
+fn names_path(sentence: &str) -> bool {
+    [REFUSED, REFUSED_IN_PASSING].iter().any(|mark| sentence.contains(mark))
 }
 
 /// Whether a path lies in a repository outside whose other files commands write.
@@ -175,6 +187,9 @@ fn held_elsewhere(said: &Said<'_>, is_closed_anyway: bool) -> &'static str {
 
 /// Says of a change of what is closed to commands in whatever folder it lies, which would allow it.
 pub(super) fn of_closed(said: &Said<'_>, path: &Path, wish: Wish) -> Option<String> {
+    if refused_own::is_own(said, path) {
+        return Some(refused_own::closed(path));
+    }
     if !is_closed(said, path) {
         return None;
     }
@@ -200,26 +215,11 @@ pub(super) fn closed(path: &Path) -> String {
 fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
     let only_reads = said.output.only_reads;
     let place = place(said, line);
-    let is_known_better = match how {
-        How::ReadOnly => place != Place::Protected,
-        How::Database => true,
-        How::Denied => place == Place::Unknown,
-        How::Busy | How::NotPermitted => false,
-    };
-    if is_known_better && !only_reads {
-        let named = match &place {
-            Place::Elsewhere(path) | Place::Toolchain(path) => Some(path.as_path()),
-            _ => None,
-        };
-        // A word that leads nowhere may be none of a path.
-        let is_sure = place == Place::Work
-            || named.is_some_and(|path| line.contains(&*path.to_string_lossy()));
-        if let Some(write) = outside::of_line(said, line, (named, is_sure)) {
-            let is_its = how != How::Database || outside::is_named(said, line, write);
-            return vec![of_write(said, write, if is_its { REFUSED } else { REFUSED_IN_PASSING })];
-        }
+    if let Some(write) = of_noted(said, line, how, &place) {
+        return vec![write];
     }
-    if let (How::ReadOnly | How::Busy, false, Place::Elsewhere(path)) = (how, only_reads, &place)
+    if let (How::ReadOnly | How::Busy | How::Apart, false, Place::Elsewhere(path)) =
+        (how, only_reads, &place)
         && let Some(closed) = of_closed(said, path, wish(line, path))
     {
         return vec![closed];
@@ -231,10 +231,14 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
     }
     let sentences: &[&str] = match (how, place) {
         (How::Database, _) => &[],
-        (How::Busy, place) => match place == Place::Protected || names_protected(said, line) {
-            true => &[PROTECTED_HELD],
-            false => &[],
-        },
+        // In tier C nothing is mounted.
+        (How::Apart, _) if said.in_c => &[],
+        (How::Busy | How::Apart, place) => {
+            match place == Place::Protected || names_protected(said, line) {
+                true => &[PROTECTED_HELD],
+                false => &[],
+            }
+        }
         (How::ReadOnly, _) if only_reads => &[READING_HELD],
         (How::ReadOnly, Place::Protected) => &[PROTECTED_HELD],
         (How::ReadOnly, Place::Unknown) => of_unknown(said, line),
@@ -263,6 +267,44 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
         }
     };
     sentences.iter().map(|sentence| (*sentence).to_owned()).collect()
+}
+
+/// Returns what to say of the change that a line complains of, where the kernel was asked for it and that is known better
+/// than what the line says.
+fn of_noted(said: &Said<'_>, line: &str, how: How, place: &Place) -> Option<String> {
+    let is_known_better = match how {
+        How::ReadOnly | How::Apart => *place != Place::Protected,
+        How::Database => true,
+        How::Denied => *place == Place::Unknown || is_noted(said, place),
+        How::NotPermitted => is_noted(said, place),
+        How::Busy => false,
+    };
+    if !is_known_better || said.output.only_reads {
+        return None;
+    }
+    let named = match place {
+        Place::Elsewhere(path) | Place::Toolchain(path) => Some(path.as_path()),
+        _ => None,
+    };
+    // A word that leads nowhere may be none of a path.
+    let is_sure = *place == Place::Work
+        || how == How::Apart && names_something(line)
+        || named.is_some_and(|path| line.contains(&*path.to_string_lossy()));
+    let write = outside::of_line(said, line, (named, is_sure))?;
+    let is_its = how != How::Database || outside::is_named(said, line, write);
+    Some(of_write(said, write, if is_its { REFUSED } else { REFUSED_IN_PASSING }))
+}
+
+/// Whether a line names a path, or has something in quotes.
+pub(super) fn names_something(line: &str) -> bool {
+    line.contains(['/', '\'', '"'])
+}
+
+/// Whether a place in sight is one that the kernel was asked to change.
+fn is_noted(said: &Said<'_>, place: &Place) -> bool {
+    let Place::Elsewhere(path) = place else { return false };
+    let writes = said.output.outside.as_deref().unwrap_or_default();
+    writes.iter().any(|it| it.path == *path && it.wish != Wish::Link) && !is_closed(said, path)
 }
 
 /// Returns what to say of a line that names no place and says that something is read-only.
@@ -481,7 +523,8 @@ pub(super) fn protected(said: &Said<'_>) -> Vec<Unwritten> {
     let mut files: Vec<Unwritten> = Vec::new();
     let printed = said.printed();
     let lines = printed.lines().filter_map(|line| Some((line, how(line, said.in_c)?)));
-    let lines = lines.filter(|(_, how)| *how != How::Database);
+    let is_other = |how: How| how == How::Database || how == How::Apart && said.in_c;
+    let lines = lines.filter(|(_, how)| !is_other(*how));
     for (line, how) in lines.take(LINES_MAX) {
         let speakers = ran_in::speakers(said.commands, line);
         let mut found: Vec<(&str, String)> = first_words(line)
@@ -492,7 +535,7 @@ pub(super) fn protected(said: &Said<'_>) -> Vec<Unwritten> {
             .filter(|(word, path)| is_protected(said, word, path, line))
             .take(1)
             .collect();
-        if found.is_empty() && how == How::Busy {
+        if found.is_empty() && matches!(how, How::Busy | How::Apart) {
             found = named_in_script(said).into_iter().map(|path| ("", path)).collect();
         }
         for (name, path) in found {

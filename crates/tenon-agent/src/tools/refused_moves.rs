@@ -1,4 +1,5 @@
-//! What a command is told of renames and hard links in the workspace that the mounts of its walls refused.
+//! What a command is told of renames and hard links in the workspace, and between it and private folders, that the
+//! mounts of its walls refused.
 //!
 //! Which they were is known, and that nothing took their place; whether the command failed by that is not. So one is
 //! told of a complaint that may mean it, and of a command that said nothing while the old name is still there.
@@ -8,7 +9,7 @@ use std::path::Path;
 use tenon_sandbox::{Barrier, Exit, RefusedMove, Wish};
 
 use super::{
-    listed, outside, ran_in,
+    listed, outside,
     refused_files::{self, PROTECTED_HELD, Place, REFUSED, REFUSED_IN_PASSING, is_same},
     refused_toolchains,
     said::{Said, first_words},
@@ -18,8 +19,8 @@ use super::{
 const ACROSS: [&str; 3] = ["cross-device link", "inter-device move failed", "exdev"];
 
 /// What is said of two names that are on one mount without walls.
-const APART: &str = "files: between folders that the walls mount by themselves (the session's, toolchains, protected \
-                     ones, those above them) commands rename nothing and make no hard link; a copy is possible, \
+const APART: &str = "files: between folders that the walls mount by themselves (the session's, private temporary ones, \
+                     toolchains, protected ones, those above them) commands rename nothing and make no hard link; a copy is possible, \
                      --sandbox off would let them";
 
 /// What stands in it before the paths.
@@ -67,8 +68,7 @@ fn of_line(said: &Said<'_>, line: &str) -> Option<String> {
     };
     let moves = said.output.moves.iter();
     let found = moves.filter(|it| it.barrier == Barrier::Apart).max_by_key(named)?;
-    let names_something = line.contains(['/', '\'', '"']);
-    if named(&found) == 0 && names_something {
+    if named(&found) == 0 && refused_files::names_something(line) {
         return None;
     }
     sentence(said, found, REFUSED)
@@ -83,9 +83,11 @@ pub(super) fn silent(said: &Said<'_>) -> Option<String> {
         return None;
     }
     let has_failed = matches!(said.output.exit, Exit::Code(code) if code != 0);
-    // What was copied, and moved on, is gone there.
-    let mut moves = said.output.moves.iter().filter(|it| is_there(said, &it.from));
-    let is_named = |it: &&RefusedMove| [&it.from, &it.to].iter().all(|path| names(said, path));
+    // What was copied, and moved on, is gone there. Of a private folder nobody knows what came there.
+    let is_known = |it: &&RefusedMove| is_there(said, &it.from) && is_of_session(said, &it.to);
+    let mut moves = said.output.moves.iter().filter(is_known);
+    let is_named =
+        |it: &&RefusedMove| [&it.from, &it.to].iter().all(|path| outside::script_names(said, path));
     if let Some(named) = moves.clone().rfind(is_named) {
         let is_sure = has_failed || said.throws_away();
         return sentence(said, named, if is_sure { REFUSED } else { REFUSED_IN_PASSING });
@@ -100,6 +102,10 @@ fn is_there(said: &Said<'_>, path: &Path) -> bool {
     found.is_ok_and(|found| found.kind.is_some())
 }
 
+fn is_of_session(said: &Said<'_>, path: &Path) -> bool {
+    said.context.workspace.roots().iter().any(|root| path.starts_with(root))
+}
+
 fn is_protected(said: &Said<'_>, path: &Path) -> bool {
     let found = said.context.workspace.locate(&path.to_string_lossy());
     found.is_ok_and(|found| refused_toolchains::is_protected_elsewhere(&found))
@@ -109,23 +115,6 @@ fn is_protected(said: &Said<'_>, path: &Path) -> bool {
 fn is_in_line(line: &str, path: &Path) -> bool {
     line.contains(&*path.to_string_lossy())
         || first_words(line).any(|word| Path::new(word).file_name() == path.file_name())
-}
-
-/// Whether a script names a path, as it is or from the workspace.
-fn names(said: &Said<'_>, path: &Path) -> bool {
-    let path = path.to_string_lossy();
-    let shown = ran_in::shown(&path, said.context);
-    outside::names(said.script, &path) || !shown.is_empty() && names_whole(said.script, &shown)
-}
-
-/// Whether a script has this name, and not as a part of another.
-fn names_whole(script: &str, name: &str) -> bool {
-    let is_part = |sign: char| sign.is_alphanumeric() || "/_-.".contains(sign);
-    script.match_indices(name).any(|(at, _)| {
-        let (front, behind) = (script.get(..at), script.get(at + name.len()..));
-        let front = front.unwrap_or_default().trim_end_matches("./").trim_end_matches("~/");
-        !front.ends_with(is_part) && !behind.unwrap_or_default().starts_with(is_part)
-    })
 }
 
 /// Returns what is said of a move, with `refused` before its paths: what keeps one of its two places closed to commands
@@ -149,6 +138,7 @@ fn sentence(said: &Said<'_>, it: &RefusedMove, refused: &str) -> Option<String> 
         // A link leaves the toolchain as it is.
         if wish != Wish::Link
             && it.barrier != Barrier::Mount
+            && is_of_session(said, path)
             && let Some((sentence, behind)) = refused_toolchains::of_change(said, path)
         {
             return Some(put(&sentence, behind, &name));
@@ -172,24 +162,6 @@ fn sentence(said: &Said<'_>, it: &RefusedMove, refused: &str) -> Option<String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_is_whole_in_a_script_and_no_part_of_another() {
-        for (script, name, expected) in [
-            ("ln a .local/b", "a", true),
-            ("ln a .local/b", ".local/b", true),
-            ("ln ./a .local/b", "a", true),
-            ("ln x/ab c", "a", false),
-            ("ln a.txt c", "a", false),
-            ("ln a/b c", "a", false),
-            ("ln x/a c", "a", false),
-            ("ln ../a c", "a", false),
-            ("ln a ~/.local/b", ".local/b", true),
-            ("rename(\"a\", \"b\")", "b", true),
-        ] {
-            assert_eq!(names_whole(script, name), expected, "{script}: {name}");
-        }
-    }
 
     #[test]
     fn each_sentence_has_a_place_for_the_paths() {

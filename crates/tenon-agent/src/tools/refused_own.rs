@@ -1,12 +1,15 @@
 //! What a command is told of what is tenon's own and lies in the workspace, where the walls kept it from changing it:
 //! the kernel refuses that in other words in each tier, and nothing but `--sandbox off` would open it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
 use tenon_sandbox::OutOfSight;
 
 use super::{
-    listed, ran_in,
+    listed, outside, ran_in,
     refused_calls::DENIED,
     refused_words::NOT_PERMITTED,
     said::{Said, first_words},
@@ -33,7 +36,7 @@ pub(super) fn of_lines<'a>(
             return true;
         }
         looked_at += 1;
-        let own = own_path(said, line);
+        let own = own_path(said, line).or_else(|| noted(said, line));
         if let (Some(path), None) = (&own, &sentence) {
             sentence = Some(closed(path));
         }
@@ -56,6 +59,51 @@ pub(super) fn is_of(sentence: &str, folder: &Path) -> bool {
     let sentence = listed::told(sentence);
     let named = format!("{FILES}{}", listed::told(&listed::name(folder)));
     sentence.starts_with(&named) && sentence.contains(" is tenon's own ")
+}
+
+/// Returns what to say of a command that said nothing, or whose complaints may be thrown away, and whose script names
+/// what the kernel was asked to change of tenon's own, or a folder that this is in.
+pub(super) fn silent(said: &Said<'_>) -> Option<String> {
+    if said.output.only_reads || !(outside::is_silent(said) || said.throws_away()) {
+        return None;
+    }
+    let is_named =
+        |path: &&Path| with_folders(said, path).any(|it| outside::script_names(said, it));
+    changes(said).find(is_named).map(closed)
+}
+
+/// Whether a path in the workspace is tenon's own.
+pub(super) fn is_own(said: &Said<'_>, path: &Path) -> bool {
+    said.context.workspace.is_own(&path.to_string_lossy())
+}
+
+/// Returns what the kernel was asked to change of tenon's own in the workspace.
+fn changes<'a>(said: &'a Said<'_>) -> impl Iterator<Item = &'a Path> {
+    let writes = said.output.outside.as_deref().unwrap_or_default();
+    writes.iter().map(|it| it.path.as_path()).filter(|path| is_own(said, path))
+}
+
+/// Returns such a path and the folders of the workspace that it is in.
+fn with_folders<'a>(said: &Said<'_>, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+    let root = said.context.workspace.root().to_path_buf();
+    path.ancestors().take_while(move |it| *it != root)
+}
+
+/// Returns one of those that a line names by its path, by its last name, or by a folder that it is in.
+fn noted(said: &Said<'_>, line: &str) -> Option<PathBuf> {
+    let mut own = changes(said).peekable();
+    own.peek()?;
+    let speakers = ran_in::speakers(said.commands, line);
+    let root = said.context.workspace.root();
+    let meant: Vec<PathBuf> = first_words(line)
+        .flat_map(|word| ran_in::meant(&speakers, word, said.context))
+        .map(|path| root.join(path))
+        .collect();
+    let is_meant = |own: &Path| {
+        let is_last = || first_words(line).any(|word| own.file_name() == Some(OsStr::new(word)));
+        with_folders(said, own).any(|folder| meant.iter().any(|it| it == folder)) || is_last()
+    };
+    own.find(|path| is_meant(path)).map(Path::to_path_buf)
 }
 
 /// Whether a path is closed to commands in whatever folder it lies.

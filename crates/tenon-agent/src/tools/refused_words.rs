@@ -8,14 +8,14 @@ pub(super) const READ_ONLY: [&str; 4] = ["read-only file system", "erofs", "åªè
 /// What they say of the same where they do not say why.
 const LOCKS: &str = "cannot lock /etc/";
 
-/// What they say that would remove, replace or link to what is read-only by itself: a protected file.
-const BUSY: [&str; 5] = [
-    "device or resource busy",
-    "resource busy or locked",
-    "ebusy",
-    "invalid cross-device link",
-    "exdev",
-];
+/// What they say that would remove or replace what is read-only by itself: a protected file.
+const BUSY: [&str; 3] = ["device or resource busy", "resource busy or locked", "ebusy"];
+
+/// What they say that would rename between two mounts, or link to what is read-only by itself.
+const APART: [&str; 2] = ["invalid cross-device link", "exdev"];
+
+/// How a line begins in which Node calls an error by its code, after one that names the file.
+const OF_CODE: &str = "code: '";
 
 /// What is said of files, and of everything else that takes rights.
 pub(super) const NOT_PERMITTED: &str = "operation not permitted";
@@ -29,6 +29,8 @@ const DATABASE: [&str; 2] =
 pub(super) enum How {
     ReadOnly,
     Busy,
+    /// It would have been by two mounts, or by two folders that undo keeps apart.
+    Apart,
     Denied,
     NotPermitted,
     /// By something, if the kernel tells which change it was.
@@ -38,6 +40,9 @@ pub(super) enum How {
 /// Says how a file was refused, if a line complains of that in words that the walls cause.
 pub(super) fn how(line: &str, in_c: bool) -> Option<How> {
     let line = line.to_lowercase();
+    if line.trim_start().starts_with(OF_CODE) {
+        return None;
+    }
     let says = |words: &[&str]| words.iter().any(|words| line.contains(words));
     // Nothing is mounted in tier C, and nobody else keeps lists of the system's users.
     match in_c {
@@ -45,6 +50,7 @@ pub(super) fn how(line: &str, in_c: bool) -> Option<How> {
         true if line.contains(NOT_PERMITTED) => Some(How::NotPermitted),
         false if says(&READ_ONLY) => Some(How::ReadOnly),
         false if says(&BUSY) => Some(How::Busy),
+        _ if says(&APART) => Some(How::Apart),
         _ if says(&DATABASE) => Some(How::Database),
         _ => None,
     }
@@ -59,10 +65,12 @@ mod tests {
         for (line, expected) in [
             ("touch: /etc/x: Read-only file system", [Some(How::ReadOnly), None]),
             ("rm: .envrc: Device or resource busy", [Some(How::Busy), None]),
+            ("mv: cannot move a to b: Invalid cross-device link", [Some(How::Apart); 2]),
             ("bash: /etc/x: Permission denied", [None, Some(How::Denied)]),
             ("chmod: /etc/x: Operation not permitted", [None, Some(How::NotPermitted)]),
             ("useradd: cannot lock /etc/passwd", [Some(How::ReadOnly), Some(How::Denied)]),
             ("cat: x: No such file or directory", [None, None]),
+            ("  code: 'EROFS',", [None, None]),
             ("attempt to write a readonly database", [Some(How::Database); 2]),
         ] {
             assert_eq!([false, true].map(|in_c| how(line, in_c)), expected, "{line}");

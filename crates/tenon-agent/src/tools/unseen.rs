@@ -112,7 +112,7 @@ fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     sentences.extend(of_sight);
     sentences.extend(unfound::sentences(said));
     if sentences.is_empty() && !said.is_job {
-        let thrown_away = refused_files::thrown_away(said);
+        let thrown_away = refused_own::silent(said).or_else(|| refused_files::thrown_away(said));
         let thrown_away = thrown_away.or_else(|| refused_toolchains::thrown_away(said));
         let silent = || refused_files::silent(said).or_else(|| refused_moves::silent(said));
         sentences.extend(thrown_away.or_else(silent));

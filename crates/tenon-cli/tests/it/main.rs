@@ -38,6 +38,7 @@ mod limits_told;
 mod masked_views;
 mod models;
 mod moved_workspace;
+mod moves_told;
 mod nested;
 mod odd_names;
 mod output;

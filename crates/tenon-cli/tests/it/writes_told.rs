@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Runs each command in the tiers and checks what it is told, where `{}` stands for the folder of the test.
-fn check(place: &Place, tiers: &[&str], rows: &[(&str, Option<&str>)]) {
+pub(crate) fn check(place: &Place, tiers: &[&str], rows: &[(&str, Option<&str>)]) {
     let folder = place.path("").display().to_string();
     let folder = folder.trim_end_matches('/');
     for tier in tiers {
@@ -309,7 +309,7 @@ fn what_no_folder_opens_is_told_with_what_does() {
 }
 
 /// Runs each command in a folder that is around toolchains, with `flags`, and checks what it is told.
-fn check_around(folder: &str, flags: &[&str], rows: &[(&str, Option<&str>)]) {
+pub(crate) fn check_around(folder: &str, flags: &[&str], rows: &[(&str, Option<&str>)]) {
     for tier in ["a", "b"] {
         let place = Place::new();
         let names = [
@@ -419,8 +419,8 @@ fn a_folder_above_a_toolchain_or_a_closed_place_is_told_as_one_that_stays() {
     check_around("home", &[], &rows);
 }
 
-const APART: &str = "files: between folders that the walls mount by themselves (the session's, toolchains, protected \
-                     ones, those above them) commands rename nothing and make no hard link";
+pub(crate) const APART: &str = "files: between folders that the walls mount by themselves (the session's, private temporary ones, \
+                     toolchains, protected ones, those above them) commands rename nothing and make no hard link";
 
 #[test]
 fn a_move_between_mounts_of_the_walls_is_told_with_both_paths_and_none_that_was_made_up_for() {
