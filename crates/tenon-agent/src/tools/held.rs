@@ -18,7 +18,7 @@ use super::{
     refused_moves, refused_own,
     refused_words::NOT_PERMITTED,
     said::{Said, first_words},
-    this_machine,
+    set_id, this_machine,
     unreached::{self, is_complaint},
 };
 
@@ -146,6 +146,7 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     sentences.extend(of_files.into_iter().filter(is_new));
     sentences.extend(of_moves);
     sentences.extend(of_others::sentence(said, printed.lines()));
+    sentences.extend(set_id::sentence(said, &complaints));
     sentences.extend(limits::sentences(said, &printed));
     sentences.extend(of_c.iter().map(|(sentence, _)| (*sentence).to_owned()));
     if is_of_sockets {

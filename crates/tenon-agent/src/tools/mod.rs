@@ -32,6 +32,7 @@ mod refused_toolchains;
 mod refused_words;
 mod said;
 mod sandbox;
+mod set_id;
 mod sight;
 mod streams;
 #[cfg(test)]

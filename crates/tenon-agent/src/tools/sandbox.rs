@@ -16,6 +16,7 @@ use tenon_sandbox::{
     Attended, Checkpoint, Command, CommandError, CommandLimits, GUARDED_FOLDERS_MAX, HostRule,
     HostTried, Jobs, Limits, Network, NetworkEvent, NetworkGrant, OutOfSight, Output, Profile,
     ProgramOutOfSight, Sandbox as Walls, Settings, Stream, Tier, Wanted, Workspace,
+    has_rights_of_another,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -310,6 +311,13 @@ impl Sandbox {
     pub(crate) fn program_out_of_sight(&self, name: &str) -> Option<ProgramOutOfSight> {
         let (_, path) = self.environment.iter().find(|(variable, _)| variable == "PATH")?;
         self.walls.as_ref()?.program_out_of_sight(&self.profile, name, path)
+    }
+
+    /// Whether the program of this name on the user's PATH has rights of another user or group, which it has not inside
+    /// walls; never without them.
+    pub(crate) fn has_rights_of_another(&self, name: &str) -> bool {
+        let path = self.environment.iter().find(|(variable, _)| variable == "PATH");
+        self.walls.is_some() && path.is_some_and(|(_, path)| has_rights_of_another(name, path))
     }
 
     /// Returns whether a path lies in a toolchain of the user's home; never without walls.

@@ -313,6 +313,17 @@ fn a_folder_is_offered_only_where_the_user_may_do_there_what_was_refused() {
     }
 }
 
+/// Without walls `chage` reads the list of passwords as the group `shadow`.
+#[test]
+fn a_program_that_lacks_the_rights_of_another_is_told_as_such() {
+    for (tier, who) in ways().filter(|(_, who)| !is_root(*who)) {
+        let lacks: &[&str] = &["rights: chage has the rights of another user or group where"];
+        let rows: &[(&str, &[&str])] =
+            &[("chage -l nobody", lacks), ("chage -h | cat", &[]), ("echo chage; false", &[])];
+        check(&Place::new(), (tier, who), rows);
+    }
+}
+
 /// The same words in a file are another's, be it that the command fails.
 #[test]
 fn what_stands_in_a_file_that_is_shown_is_told_as_no_refusal() {

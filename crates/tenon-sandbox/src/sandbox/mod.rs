@@ -43,7 +43,7 @@ pub use self::describe::{Description, OutOfSight};
 pub use self::listeners::listens_on_loopback;
 use self::own_folders::OwnFolders;
 use self::plan::{plan, walls_inside};
-pub use self::programs::ProgramOutOfSight;
+pub use self::programs::{ProgramOutOfSight, has_rights_of_another};
 use self::repositories::repositories;
 pub use self::repositories::repositories_outside;
 use self::scratch::Scratch;

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, CWD, FileType};
+use rustix::fs::{Access, AtFlags, CWD, FileType, Mode};
 
 use super::Sandbox;
 use super::describe::{OutOfSight, out_of_sight_alone};
@@ -78,6 +78,19 @@ impl Sandbox {
         }
         found
     }
+}
+
+/// Whether the program `name`, as the folders in `path` have it first, runs with the rights of another user or group
+/// (set-user-id, set-group-id). Inside walls it does not. `path` is written as PATH is.
+///
+/// ```
+/// assert!(!tenon_sandbox::has_rights_of_another("sh", "/usr/bin:/bin".as_ref()));
+/// ```
+#[must_use]
+pub fn has_rights_of_another(name: &str, path: &OsStr) -> bool {
+    let found = folders(path).map(|folder| folder.join(name)).find(|path| is_program(path));
+    let rights = found.and_then(|path| rustix::fs::stat(&path).ok()).map_or(0, |it| it.st_mode);
+    rights & (Mode::SUID | Mode::SGID).bits() != 0
 }
 
 /// Returns the first of what leads to `path` that is out of sight, and why it is. The folders that it is
