@@ -243,7 +243,12 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
         (How::ReadOnly, Place::Protected) => &[PROTECTED_HELD],
         (How::ReadOnly, Place::Unknown) => of_unknown(said, line),
         (How::ReadOnly, Place::Elsewhere(path)) => {
-            let is_closed = is_closed_anyway(said, &path, wish(line, &path));
+            let is_named = line.contains(&*path.to_string_lossy());
+            let write = OutsideWrite { wish: wish(line, &path), path };
+            if is_named {
+                return vec![of_write(said, &write, REFUSED)];
+            }
+            let is_closed = is_closed_anyway(said, &write.path, write.wish);
             if is_closed { &[FILES_CLOSED] } else { &[FILES_HELD] }
         }
         (How::ReadOnly, Place::Work) => &[FILES_HELD],

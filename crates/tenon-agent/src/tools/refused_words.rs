@@ -8,6 +8,9 @@ pub(super) const READ_ONLY: [&str; 4] = ["read-only file system", "erofs", "åªè
 /// What they say of the same where they do not say why.
 const LOCKS: &str = "cannot lock /etc/";
 
+/// What dpkg says where it was denied.
+const DPKG: &str = "do not have permission to lock";
+
 /// What they say that would remove or replace what is read-only by itself: a protected file.
 const BUSY: [&str; 3] = ["device or resource busy", "resource busy or locked", "ebusy"];
 
@@ -46,7 +49,7 @@ pub(super) fn how(line: &str, in_c: bool) -> Option<How> {
     let says = |words: &[&str]| words.iter().any(|words| line.contains(words));
     // Nothing is mounted in tier C, and nobody else keeps lists of the system's users.
     match in_c {
-        true if line.contains(LOCKS) || says(&DENIED) => Some(How::Denied),
+        true if says(&[LOCKS, DPKG]) || says(&DENIED) => Some(How::Denied),
         true if line.contains(NOT_PERMITTED) => Some(How::NotPermitted),
         false if says(&READ_ONLY) => Some(How::ReadOnly),
         false if says(&BUSY) => Some(How::Busy),
@@ -69,6 +72,10 @@ mod tests {
             ("bash: /etc/x: Permission denied", [None, Some(How::Denied)]),
             ("chmod: /etc/x: Operation not permitted", [None, Some(How::NotPermitted)]),
             ("useradd: cannot lock /etc/passwd", [Some(How::ReadOnly), Some(How::Denied)]),
+            (
+                "dpkg: error: you do not have permission to lock /var/lib/dpkg",
+                [None, Some(How::Denied)],
+            ),
             ("cat: x: No such file or directory", [None, None]),
             ("  code: 'EROFS',", [None, None]),
             ("attempt to write a readonly database", [Some(How::Database); 2]),

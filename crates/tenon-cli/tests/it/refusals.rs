@@ -324,6 +324,19 @@ fn a_program_that_lacks_the_rights_of_another_is_told_as_such() {
     }
 }
 
+/// It asks whether it may write there, and does not try: the line alone names the folder.
+#[test]
+fn a_folder_that_a_program_only_asks_about_is_named() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("dpkg asks as root alone");
+    }
+    for (tier, told) in
+        [("a", "(refused: /var/lib/dpkg)"), ("c", "files: outside of the workspace")]
+    {
+        check(&Place::new(), (tier, Who::Tests), &[("dpkg -i none.deb", &[told])]);
+    }
+}
+
 /// The same words in a file are another's, be it that the command fails.
 #[test]
 fn what_stands_in_a_file_that_is_shown_is_told_as_no_refusal() {
