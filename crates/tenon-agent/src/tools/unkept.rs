@@ -1,11 +1,47 @@
 //! What a command is told of what it made where nothing lasts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::policy::in_one_line;
+use super::said::Said;
+use crate::policy::{
+    in_one_line,
+    shell::{SimpleCommand, arguments::behind_git_options},
+};
 
 /// Names that do not last and are told one by one.
 const UNKEPT_TOLD_MAX: usize = 3;
+
+/// What sets or installs something in the home: a program, what it is told to do, and a flag without which that is
+/// for the project alone.
+const FOR_GOOD: [(&str, &[&str], &[&str]); 12] = [
+    ("cargo", &["install"], &[]),
+    ("cargo", &["uninstall"], &[]),
+    ("gem", &["install"], &[]),
+    ("git", &["config"], &["--global"]),
+    ("go", &["env"], &["-w", "-u"]),
+    ("go", &["install"], &[]),
+    ("npm", &["config", "set"], &[]),
+    ("pip", &["config", "set"], &[]),
+    ("pip", &["install"], &["--user"]),
+    ("pipx", &["install"], &[]),
+    ("rustup", &["default"], &[]),
+    ("uv", &["tool", "install"], &[]),
+];
+
+/// What only asks for a setting.
+const ASKS: [&str; 6] = ["--get", "--list", "-l", "get", "list", "--show-origin"];
+
+/// What names another place to write to.
+const ELSEWHERE: [&str; 8] = [
+    "--root",
+    "--prefix",
+    "--target",
+    "--install-dir",
+    "GOBIN=",
+    "CARGO_INSTALL_ROOT=",
+    "CARGO_HOME=",
+    "HOME=",
+];
 
 /// Returns a sentence about what was made outside of the workspace and does not last.
 pub(super) fn sentence(found: &[PathBuf]) -> Option<String> {
@@ -28,9 +64,92 @@ pub(super) fn sentence(found: &[PathBuf]) -> Option<String> {
     ))
 }
 
+/// Returns a sentence about a command that went well and is meant to last, where the home that it wrote to is the
+/// session's own.
+pub(super) fn of_command(said: &Said<'_>) -> Option<String> {
+    let home = said.context.sandbox.home()?;
+    let roots = said.context.workspace.roots();
+    let is_kept = roots
+        .iter()
+        .any(|root| home.starts_with(root) || is_in_tools(root.strip_prefix(home).ok()));
+    if said.is_error || is_kept || ELSEWHERE.iter().any(|words| said.script.contains(words)) {
+        return None;
+    }
+    let name = said.commands.iter().find_map(for_good)?;
+    Some(format!(
+        "files: what {name} writes to the home is private and gone at the end of the session; --sandbox off would \
+         let it last"
+    ))
+}
+
+/// Whether a path beneath the home is one of settings or tools.
+fn is_in_tools(beneath: Option<&Path>) -> bool {
+    let first = beneath.and_then(|beneath| beneath.iter().next());
+    first.is_some_and(|name| name == "go" || name.as_encoded_bytes().starts_with(b"."))
+}
+
+/// Returns how such a command is called.
+fn for_good(command: &SimpleCommand) -> Option<String> {
+    let program = command.program()?;
+    let arguments = match program {
+        "git" => behind_git_options(command.arguments()),
+        _ => command.arguments(),
+    };
+    let arguments: Vec<&str> = arguments.iter().map(|word| word.literal().unwrap_or("…")).collect();
+    let (_, words, flags) = FOR_GOOD.iter().find(|(name, words, flags)| {
+        let is_program = program == *name || *name == "pip" && program == "pip3";
+        let has_flag = flags.is_empty() || flags.iter().any(|flag| arguments.contains(flag));
+        is_program && arguments.starts_with(words) && has_flag
+    })?;
+    let is_asking = |it: &&str| ASKS.contains(it) || it.starts_with("--get-");
+    let asks = || arguments.iter().any(is_asking);
+    // `git config --global user.name` asks as well, if it has no value behind.
+    let asks_git = || program == "git" && !arguments.contains(&"--unset") && values(&arguments) < 3;
+    if asks() || asks_git() {
+        return None;
+    }
+    let flag = flags.iter().find(|flag| arguments.contains(flag));
+    let name = [program].into_iter().chain(words.iter().chain(flag).copied());
+    Some(name.collect::<Vec<_>>().join(" "))
+}
+
+fn values(arguments: &[&str]) -> usize {
+    arguments.iter().filter(|word| !word.starts_with('-')).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::shell;
+
+    #[test]
+    fn what_is_meant_to_last_is_known_by_its_words() {
+        for (script, expected) in [
+            ("git config --global user.name 'A B'", Some("git config --global")),
+            ("git -C x config --global --unset user.name", Some("git config --global")),
+            ("git config --global user.name", None),
+            ("git config --global --get user.name", None),
+            ("git config --global --list", None),
+            ("git config --global --get-all user.name", None),
+            ("git config --global user.name \"$NAME\"", Some("git config --global")),
+            ("git config --global user.name getty", Some("git config --global")),
+            ("git config user.name x", None),
+            ("cd x && cargo install ripgrep --locked", Some("cargo install")),
+            ("cargo build", None),
+            ("go env -w GOFLAGS=-mod=mod", Some("go env -w")),
+            ("go env GOPATH", None),
+            ("pip3 install --user black", Some("pip3 install --user")),
+            ("pip install black", None),
+            ("npm config set fund false", Some("npm config set")),
+            ("npm config get fund", None),
+            ("rustup default nightly", Some("rustup default")),
+            ("uv tool install ruff", Some("uv tool install")),
+        ] {
+            let commands = shell::parse(script).commands;
+            let found = commands.iter().find_map(for_good);
+            assert_eq!(found.as_deref(), expected, "{script}");
+        }
+    }
 
     #[test]
     fn what_does_not_last_is_told_by_its_first_names() {

@@ -337,6 +337,23 @@ fn a_folder_that_a_program_only_asks_about_is_named() {
     }
 }
 
+/// It looks done, and the home that it is done in goes with the session.
+#[test]
+fn a_setting_for_good_is_told_as_private() {
+    let private: &[&str] = &[
+        "files: what git config --global writes to the home is private and gone at the end of the session",
+    ];
+    for how in ways() {
+        let rows: &[(&str, &[&str])] = &[
+            ("git config --global user.name x", private),
+            ("git config --global user.name", &[]),
+            ("git init -q . && git config user.name x", &[]),
+            ("HOME=$PWD git config --global user.name x", &[]),
+        ];
+        check(&Place::new(), how, rows);
+    }
+}
+
 /// The same words in a file are another's, be it that the command fails.
 #[test]
 fn what_stands_in_a_file_that_is_shown_is_told_as_no_refusal() {
