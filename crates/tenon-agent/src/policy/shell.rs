@@ -9,6 +9,7 @@ pub(crate) mod arguments;
 mod arrays;
 mod commands;
 mod conditions;
+mod crontab;
 mod evaluate;
 mod expand;
 mod files;

@@ -4,6 +4,7 @@
 //! `xargs`, `sh -c`, `eval`) each by hand. What is started is judged like anything else.
 
 use super::arguments::{Launched, is_output, join, row_value, script, skip_options, valued};
+use super::crontab::of_table;
 use super::folders::Folders;
 use super::given::aside;
 use super::hidden;
@@ -70,8 +71,9 @@ fn by_name(
             Some(file) if is_output(file) || hidden::is_descriptor(file) => vec![Launched::Unknown],
             _ => Vec::new(),
         },
-        "at" | "batch" | "crontab" => {
-            hidden::fed(command, feed, false).into_iter().map(aside).collect()
+        "at" | "batch" => hidden::fed(command, feed, false).into_iter().map(aside).collect(),
+        "crontab" => {
+            hidden::fed(command, feed, false).into_iter().map(of_table).map(aside).collect()
         }
         "xargs" => xargs(arguments, feed, read),
         "su" | "runuser" => match valued(arguments, &["-c", "--command"]) {

@@ -125,6 +125,8 @@ const STARTING: &[&str] = &[
     "chpst -/ /r git push",
     "daemon -- git push",
     "echo git push | batch",
+    "echo '0 5 * * * git push' | crontab -",
+    "crontab - <<< '@daily git push'",
     "envdir e git push",
     "fakechroot git push",
     "fakeroot -- git push",

@@ -165,6 +165,7 @@ const WORK: &[&str] = &[
     "PAGER=cat man ls | head",
     "MANPAGER=cat man git-log",
     "EDITOR=true crontab -l",
+    "echo '*/5 * * * * true' | crontab -",
     "LESS=-FRX git log -3",
     "valgrind --error-exitcode=1 ./test",
     "gdb -batch -ex run -ex bt --args ./a.out x",
