@@ -1,5 +1,6 @@
 //! What is mounted where, and at which other paths the same is found, by the kernel's list of a process's mounts.
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::os::unix::ffi::OsStringExt;
@@ -7,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::links::resolved;
 
-/// What is mounted where, as a process saw it when the kernel's list was read: of several mounts on one place the
-/// topmost. A question costs as much as its path is deep, however many there are. What is mounted later is not in it.
+/// What is mounted where, as a process saw it when the kernel's list was read: what a path leads to, and not what
+/// another mount lies on top of. A question costs as much as its path is deep, however many there are. What is mounted
+/// later is not in it.
 #[derive(Debug, Default)]
 pub struct Mounts {
     /// Ordered by path; each has one.
@@ -30,6 +32,9 @@ pub struct Mounted<'a> {
 /// A mount.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
+    number: u64,
+    /// The number of the mount that it is on, which the process may not see.
+    on: u64,
     path: PathBuf,
     /// The kernel's number of the file system: major, minor.
     device: (u32, u32),
@@ -54,16 +59,9 @@ impl Mounts {
 
     /// Reads the kernel's list of them.
     pub(crate) fn read(list: &[u8]) -> Self {
-        let mut all: Vec<_> = list.split(|byte| *byte == b'\n').filter_map(Mount::read).collect();
+        let all: Vec<_> = list.split(|byte| *byte == b'\n').filter_map(Mount::read).collect();
+        let mut all = in_sight(all);
         all.sort_by(|one, other| one.path.cmp(&other.path));
-        // Of several on one place the last is the topmost.
-        all.dedup_by(|upper, lower| {
-            let are_on_one_place = upper.path == lower.path;
-            if are_on_one_place {
-                std::mem::swap(upper, lower);
-            }
-            are_on_one_place
-        });
         let shared = shared(&all);
         Self { all, shared }
     }
@@ -121,6 +119,20 @@ impl Mounts {
         names
     }
 
+    /// Returns where what lies right in a folder, which is a path without links, is mounted by itself.
+    pub(crate) fn parts_elsewhere(&self, folder: &Path) -> impl Iterator<Item = &Path> {
+        let own = self.around(folder);
+        let place = own.and_then(|own| {
+            Some((own.device, joined(&own.source, folder.strip_prefix(&own.path).ok()?)))
+        });
+        let is_part = move |mount: &&Mount| {
+            place.as_ref().is_some_and(|(device, place)| {
+                mount.device == *device && mount.source.parent() == Some(place)
+            })
+        };
+        self.all.iter().filter(is_part).map(|mount| &*mount.path)
+    }
+
     /// Returns the mounts of one folder or file of a file system that is mounted at several places.
     fn of_source<'a>(
         &'a self,
@@ -155,6 +167,28 @@ impl Mounts {
     }
 }
 
+/// Leaves out what another mount lies on top of, at its place or at a folder above: from the top on each name of a path
+/// leads into what is mounted there, on the mount that the walk has come to.
+fn in_sight(all: Vec<Mount>) -> Vec<Mount> {
+    let known: HashSet<u64> = all.iter().map(|mount| mount.number).collect();
+    let on = |mount: &Mount| Some(mount.on).filter(|on| known.contains(on) && *on != mount.number);
+    let all_on: HashMap<_, _> =
+        all.iter().map(|mount| ((on(mount), &*mount.path), mount.number)).collect();
+    let leads_to = |path: &Path| {
+        let above: Vec<&Path> = path.ancestors().collect();
+        let mut at = None;
+        for path in above.into_iter().rev() {
+            while let Some(next) = all_on.get(&(at, path)) {
+                at = Some(*next);
+            }
+        }
+        at
+    };
+    let is_seen: Vec<bool> =
+        all.iter().map(|mount| leads_to(&mount.path) == Some(mount.number)).collect();
+    all.into_iter().zip(is_seen).filter_map(|(mount, is_seen)| is_seen.then_some(mount)).collect()
+}
+
 /// Returns the numbers of the mounts whose file system is mounted at several places, ordered by what is mounted.
 fn shared(all: &[Mount]) -> Vec<usize> {
     let mut ordered: Vec<_> = all.iter().enumerate().collect();
@@ -173,7 +207,8 @@ impl Mount {
     /// Reads a line: number, that of the mount around, device, source, place, options, further words up to ` - `, file
     /// system, what is mounted, options of the file system.
     fn read(line: &[u8]) -> Option<Self> {
-        let mut words = line.split(|byte| *byte == b' ').skip(2);
+        let mut words = line.split(|byte| *byte == b' ');
+        let [number, on] = [number(words.next()?)?, number(words.next()?)?];
         let device = device(words.next()?)?;
         let [source, path] = [words.next()?, words.next()?].map(|it| PathBuf::from(unescaped(it)));
         let options = words.next()?;
@@ -181,8 +216,12 @@ impl Mount {
         let file_system = unescaped(words.next()?).to_string_lossy().into_owned();
         let has_it = |options: &[u8]| options.split(|byte| *byte == b',').any(|it| it == b"ro");
         let is_only_read = has_it(options) || words.last().is_some_and(has_it);
-        Some(Self { path, device, source, is_only_read, file_system })
+        Some(Self { number, on, path, device, source, is_only_read, file_system })
     }
+}
+
+fn number(word: &[u8]) -> Option<u64> {
+    std::str::from_utf8(word).ok()?.parse().ok()
 }
 
 /// Reads a number of a file system: `8:1`.
@@ -228,8 +267,8 @@ mod tests {
     #[test]
     fn what_is_beneath_a_folder_is_named_with_its_file_system() {
         let list = b"21 1 8:1 / / rw - ext4 /dev/sda rw\n\
-            22 21 8:1 /x /w/a\\040b rw,nosuid shared:1 master:2 - ext4 /dev/sda rw\n\
-            23 21 0:9 / /w/node_modules rw - overlay overlay rw\n\
+            22 25 8:1 /x /w/a\\040b rw,nosuid shared:1 master:2 - ext4 /dev/sda rw\n\
+            23 25 0:9 / /w/node_modules rw - overlay overlay rw\n\
             24 23 0:10 / /w/node_modules rw - tmpfs none rw\n\
             25 21 0:11 / /w rw - xfs none rw\n26 21 0:11 / /work rw - xfs none rw\nnonsense\n";
         let mounts = Mounts::read(list);
@@ -242,7 +281,7 @@ mod tests {
     #[test]
     fn what_is_mounted_twice_has_other_names() {
         let list = b"1 0 8:1 / / rw - ext4 a rw\n2 1 8:2 / /data rw - ext4 b rw\n\
-            3 1 8:2 /home /home rw - ext4 b rw\n4 1 8:1 /keys /home/ada/.ssh rw - ext4 a rw\n\
+            3 1 8:2 /home /home rw - ext4 b rw\n4 3 8:1 /keys /home/ada/.ssh rw - ext4 a rw\n\
             5 1 8:1 / /sysroot ro - ext4 a rw\n6 2 0:9 / /data/home/bob rw - tmpfs t rw\n\
             7 1 8:3 / /alone rw - ext4 c rw\n";
         let mounts = Mounts::read(list);
@@ -265,11 +304,55 @@ mod tests {
         check("/alone/a", &[]);
     }
 
+    /// Returns the list in which each was mounted after the ones before it.
+    fn each_on_the_last(lines: &[&str]) -> String {
+        let path = |line: &str| PathBuf::from(line.rsplit(' ').next().unwrap());
+        let numbered = lines.iter().enumerate().map(|(number, line)| {
+            let before = lines[..number].iter().map(|line| path(line)).enumerate();
+            let around = before.filter(|(_, above)| path(line).starts_with(above));
+            let on = around.max_by_key(|(number, above)| (above.as_os_str().len(), *number));
+            let on = on.map_or(0, |(number, _)| number + 1);
+            format!("{} {on} {line} rw - ext4 a rw\n", number + 1)
+        });
+        numbered.collect()
+    }
+
+    #[test]
+    fn what_another_mount_lies_on_top_of_is_not_there() {
+        let check = |list: &str, path: &str, expected: &[&str]| {
+            let list = list.replace('\n', " rw - ext4 a rw\n");
+            let found = Mounts::read(list.as_bytes()).other_names(Path::new(path));
+            assert_eq!(found, expected.iter().map(PathBuf::from).collect::<Vec<_>>(), "{path}");
+        };
+        // A folder above was mounted afterwards, with the same in it.
+        let above = "1 0 8:1 / /\n2 1 8:1 /d/home /home\n3 1 0:9 / /m/home\n4 1 8:1 /d /m\n";
+        check(above, "/home/ada", &["/d/home/ada", "/m/home/ada"]);
+        check(above, "/m/home/ada", &["/d/home/ada", "/home/ada"]);
+        // The one on top was moved there, and is older than the one beneath.
+        let moved = "1 0 8:1 / /\n69 70 8:1 /d /m\n70 1 0:9 / /m\n";
+        check(moved, "/d/home", &["/m/home"]);
+        // Beneath a mount that is not seen itself nothing is, whatever its place.
+        let beneath = "1 0 8:1 / /\n2 1 0:9 / /m\n3 2 8:1 /d /m/x\n4 1 0:8 / /m\n";
+        check(beneath, "/d/a", &[]);
+        // The process's root is no mount of its own.
+        let within = "2 99 8:1 /d /home\n3 99 8:1 / /all\n";
+        check(within, "/home/a", &["/all/d/a"]);
+    }
+
+    #[test]
+    fn what_lies_right_in_a_folder_is_found_where_it_is_mounted_by_itself() {
+        let list = "1 0 8:1 / / rw - ext4 a rw\n2 1 8:2 / /home rw - ext4 b rw\n\
+            3 1 8:2 /bob /srv/bob rw - ext4 b rw\n4 1 8:2 /ada/w /w rw - ext4 b rw\n\
+            5 1 8:1 /bob /other rw - ext4 a rw\n";
+        let mounts = Mounts::read(list.as_bytes());
+        let found: Vec<_> = mounts.parts_elsewhere(Path::new("/home")).collect();
+        assert_eq!(found, [Path::new("/srv/bob")]);
+    }
+
     #[test]
     fn other_names_are_those_of_every_mount_of_the_same_folder_or_one_above() {
         let check = |lines: &[&str], path: &str, expected: &[&str]| {
-            let line = |line: &&str| format!("1 0 {line} rw - ext4 a rw\n");
-            let mounts = Mounts::read(lines.iter().map(line).collect::<String>().as_bytes());
+            let mounts = Mounts::read(each_on_the_last(lines).as_bytes());
             let found = mounts.other_names(Path::new(path));
             assert_eq!(found, expected.iter().map(PathBuf::from).collect::<Vec<_>>(), "{path}");
         };

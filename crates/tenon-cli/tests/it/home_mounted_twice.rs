@@ -15,6 +15,11 @@ for file in data/home/ada/.netrc keys/id_rsa data/home/bob/diary; do echo PRIVAT
 for file in .bashrc .cargo/bin/cargo w/a; do echo own > /srv/data/home/ada/$file; done
 mount --bind /srv/data/home /home
 mount --bind /srv/keys /home/ada/.ssh
+mkdir /srv/bob /srv/below
+mount --bind /home/bob /srv/bob
+mkdir -p /srv/below/home
+mount -t tmpfs none /srv/below/home
+mount --bind /srv/data /srv/below
 mkdir -p /srv/persist/state/tenon /srv/persist/config/tenon /srv/data/home/ada/.local/state
 mkdir -p /srv/persist/config/autostart
 echo own > /srv/persist/config/autostart/a
@@ -79,7 +84,7 @@ fn tiers() -> &'static [&'static str] {
 fn commands_read_homes_and_keys_by_neither_path() {
     let place = Place::new();
     let look = "cat /home/ada/.ssh/id_rsa /srv/keys/id_rsa /home/ada/.netrc /srv/data/home/ada/.netrc /home/bob/diary \
-                /srv/data/home/bob/diary; ls /srv/data/home /srv/data/home/ada; cat a";
+                /srv/data/home/bob/diary /srv/bob/diary /srv/below/home/ada/.netrc /srv/below/home/bob/diary; ls /srv/data/home /srv/data/home/ada; cat a";
     for tier in tiers() {
         let Some(run) = run(&place, "/home/ada/w", &["--sandbox", tier], &[bash(look)]) else {
             return;
@@ -103,7 +108,7 @@ fn a_folder_of_the_home_is_that_folder_by_its_other_path_too() {
         write(".config/tenon/config.toml"),
         bash("cat .ssh/id_rsa .netrc; echo EVIL >> .bashrc; echo EVIL >> .cargo/bin/cargo; pwd"),
     ];
-    for folder in ["/srv/data/home/ada", "/home/ada"] {
+    for folder in ["/srv/data/home/ada", "/srv/below/home/ada", "/home/ada"] {
         let Some(run) = run(&place, folder, &[], &calls) else { return };
         let found = results(&run);
         assert!(!found.concat().contains("PRIVATE"), "{folder}: {found:?}");

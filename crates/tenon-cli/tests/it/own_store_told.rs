@@ -113,6 +113,56 @@ fn a_change_of_tenons_own_store_is_told_also_where_nothing_says_so_and_no_quote_
     check(&commands, false);
 }
 
+/// What is open for reading has ways to what it is that name no path.
+const OTHER_WAYS: &str = "
+import os
+found = [os.path.join(above, name) for above, _, names in os.walk('.tenon/undo') for name in names]
+print(len(found) > 0 and 'seen')
+for path in found:
+    number = os.open(path, os.O_RDONLY)
+    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    name = f'/proc/self/fd/{number}'
+    ways = [
+        lambda: os.link(path, 'l'),
+        lambda: os.link(name, 'l', follow_symlinks=True),
+        lambda: os.open(name, os.O_RDWR),
+        lambda: os.truncate(name, 0),
+        lambda: os.chmod(name, 0o777),
+        lambda: os.fchmod(number, 0o777),
+        lambda: os.utime(number, (0, 0)),
+        lambda: os.setxattr(number, 'user.a', b'b'),
+        lambda: os.fchmod(folder, 0o777),
+        lambda: os.open('new', os.O_CREAT | os.O_WRONLY, dir_fd=folder),
+    ]
+    for number_of, way in enumerate(ways):
+        try:
+            way()
+            print('changed', path, number_of)
+        except OSError:
+            pass
+";
+
+#[test]
+fn tenons_own_store_is_changed_by_none_of_the_ways_to_it_that_name_no_path() {
+    for tier in ["a", "b", "c"] {
+        let place = Place::new();
+        place.write("work/a", "before");
+        place.write("work/ways.py", OTHER_WAYS);
+        let turns =
+            [bash("echo a > a"), bash("/usr/bin/python3 ways.py"), json!({"text": "Done."})];
+        let script = place.script(json!(turns));
+        let flags = ["-p", "--sandbox", tier, "--output-format", "stream-json", "--model", &script];
+        let Some(run) = on_a_mount(&place, &[&flags[..], &["go"]].concat()) else { return };
+        if run.status == 3 {
+            skipped(format_args!("tier {tier} cannot be had here"));
+            continue;
+        }
+        assert!(!run.out.contains("changed .tenon"), "{tier}: {run:?}");
+        // In tier C it is there, to be read.
+        assert_eq!(run.out.contains("seen"), tier != "a", "{tier}: {run:?}");
+    }
+}
+
 #[test]
 fn tenons_own_store_is_no_folder_of_a_session() {
     let place = Place::new();

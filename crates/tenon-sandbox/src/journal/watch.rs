@@ -412,6 +412,7 @@ impl Watch {
         self.note_outside_link(&from, &to);
         self.note_move_beyond(task, [(from_target, &from), (to_target, &to)], None);
         Ok(match (from, to) {
+            (spot @ Spot::Own(_), _) => spot.into(),
             // Written by its name outside it would not be seen.
             (Spot::Name((folder, name)), Spot::Outside(_)) => match look(&folder.handle, &name)? {
                 Some(_) => Plan::Fail(Errno::XDEV),

@@ -39,12 +39,16 @@ pub(super) fn closed(
     mounts: &Mounts,
 ) -> Vec<PathBuf> {
     let mut closed = of_others(settings, home, covered);
-    // What is mounted right in the first is a home.
-    let [of_people, of_root] = HOMES.map(Path::new);
-    let mounted = mounts.places().filter(|place| place.parent() == Some(of_people));
-    let others = closed.iter().map(PathBuf::as_path);
-    let folders = [of_people, of_root].into_iter().chain(home).chain(mounted).chain(others);
+    let usual = canonical(HOMES);
+    let people = canonical(HOMES.first());
+    // What lies right in the first, or is mounted there, is a home.
+    let is_home = |place: &&Path| people.iter().any(|people| place.parent() == Some(people));
+    let mounted = mounts.places().filter(is_home);
+    let others = closed.iter().chain(&usual).map(PathBuf::as_path);
+    let folders = others.chain(home).chain(mounted);
     let mut names: Vec<PathBuf> = folders.flat_map(|folder| elsewhere(mounts, folder)).collect();
+    let parts = people.iter().flat_map(|people| mounts.parts_elsewhere(people));
+    names.extend(parts.filter(|part| !is_home(part)).map(Path::to_path_buf));
     names.retain(|name| !is_of_system(name));
     closed.append(&mut names);
     closed

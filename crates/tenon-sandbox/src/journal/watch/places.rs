@@ -141,12 +141,23 @@ impl Watch {
         }
     }
 
+    /// Says of a name in the workspace whether it is tenon's own.
+    fn named(&self, (folder, name): Inside) -> Spot {
+        match self.checkpoint.lock().store.holds(&folder.place, &name) {
+            true => Spot::Own((folder, name)),
+            false => Spot::Name((folder, name)),
+        }
+    }
+
     /// What something open is called in the workspace.
     pub(super) fn by_handle(&mut self, handle: OwnedFd) -> Result<Spot, Errno> {
         let Some(node) = look(&handle, OsStr::new(""))? else { return Ok(Spot::Outside(None)) };
         if node.is_folder() {
             return Ok(match self.folder(&handle)? {
-                Known::Inside { folder, .. } => Spot::Name(self.by_itself(folder)),
+                Known::Inside { folder, .. } => {
+                    let inside = self.by_itself(folder);
+                    self.named(inside)
+                }
                 Known::Outside { .. } => Spot::Outside(None),
             });
         }
@@ -164,7 +175,8 @@ impl Watch {
             if let Ok(folder) = recorder.folder(&above)
                 && look(&folder.handle, name)?.is_some_and(|found| found.id == node.id)
             {
-                return Ok(Spot::Name((Arc::new(folder), name.to_owned())));
+                drop(recorder);
+                return Ok(self.named((Arc::new(folder), name.to_owned())));
             }
             let now = look(&handle, OsStr::new(""))?;
             if now.is_none_or(|now| now.links == 0) || is_deleted(&path) {
