@@ -324,6 +324,21 @@ fn a_program_that_lacks_the_rights_of_another_is_told_as_such() {
     }
 }
 
+/// As ssh-agent and gpg-agent do, so that nobody else reads their keys.
+#[test]
+fn a_program_that_closes_itself_to_others_writes_in_the_workspace_as_any_other() {
+    let writes = "/usr/bin/python3 -c 'import ctypes, os
+assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0
+number = os.open(\"made\", os.O_CREAT | os.O_WRONLY)
+os.write(number, b\"written\")
+os.fchmod(number, 0o600)
+os.rename(\"made\", \"moved\")'; cat moved";
+    for how in ways() {
+        let told = told_of(&Place::new(), how, &[writes]).concat();
+        assert!(told.starts_with("written\n[changes] 1 new"), "{how:?}: {told}");
+    }
+}
+
 /// It asks whether it may write there, and does not try: the line alone names the folder.
 #[test]
 fn a_folder_that_a_program_only_asks_about_is_named() {

@@ -10,7 +10,9 @@
 use libc::{c_long, sock_filter};
 use rustix::io::Errno;
 
-use super::filter::{ANY_BIT, Calls, EQUAL, and, argument_offset, call, jump, load, refuse, short};
+use super::filter::{
+    ANY_BIT, Calls, EQUAL, and, argument_offset, call, jump, load, pretend, refuse, short,
+};
 use super::notify::{ATTRIBUTES, ATTRIBUTES_HERE, FILE_FLAGS, FILE_SETATTR};
 use super::told;
 
@@ -154,6 +156,7 @@ const UNTIL_A_COMMAND: &[c_long] = &[
     libc::SYS_clone,
     libc::SYS_seccomp,
     libc::SYS_openat2,
+    libc::SYS_prctl,
 ];
 
 /// Not in the library yet; the same on every architecture.
@@ -304,6 +307,10 @@ pub(super) fn refusals(sockets: Sockets, around: Around) -> Calls {
     }
     // Its mode lies in memory that no filter can look at (see `set_id.rs`); programs go back to openat.
     calls.insert(call(libc::SYS_openat2), vec![refuse(Errno::NOSYS)]);
+    // Of what closes itself to the agent (ssh-agent, gpg-agent) nothing can be kept for undo, and every change would
+    // be refused. It stays open, and to others of the command, too.
+    let dumpable = jump(EQUAL, libc::PR_SET_DUMPABLE.cast_unsigned(), 0, 1);
+    calls.insert(call(libc::SYS_prctl), vec![load(argument_offset(0)), dumpable, pretend()]);
     let alone = match around {
         Around::Landlock | Around::LandlockToRead => without_namespaces(),
         Around::Namespaces => Vec::new(),
