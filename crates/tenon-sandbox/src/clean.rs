@@ -301,15 +301,26 @@ impl Cleaner {
 /// Returns the whole lines of printable ASCII that `bytes` begins with: most of what programs
 /// print in bulk. They pass as they are, without being held.
 fn plain_lines(bytes: &[u8]) -> &str {
-    /// Looked at without a branch for each byte, which lets the compiler compare many at once.
-    const BLOCK_BYTES: usize = 64;
-    let is_block = |block: &&[u8]| {
-        block.iter().fold(true, |all, byte| all & (is_plain(*byte) | (*byte == b'\n')))
+    let is_lines = |part: &&[u8]| match <[u8; 8]>::try_from(*part) {
+        Ok(eight) => are_plain_lines(eight),
+        Err(_) => part.iter().all(|byte| is_plain(*byte) || *byte == b'\n'),
     };
-    let length = bytes.chunks(BLOCK_BYTES).take_while(is_block).map(<[u8]>::len).sum();
+    let length = bytes.chunks(8).take_while(is_lines).map(<[u8]>::len).sum();
     let plain = bytes.get(..length).unwrap_or_default();
     let end = plain.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     std::str::from_utf8(plain.get(..end).unwrap_or_default()).unwrap_or_default()
+}
+
+/// Returns whether all of `bytes` are plain or ends of lines. They are looked at together, as one
+/// number: of a byte below 0x80, the highest bit says after an addition whether it is as large as
+/// asked.
+fn are_plain_lines(bytes: [u8; 8]) -> bool {
+    const HIGHEST: u64 = u64::from_ne_bytes([0x80; 8]);
+    let bytes = u64::from_ne_bytes(bytes);
+    let at_least = |least: u8| bytes.wrapping_add(u64::from_ne_bytes([0x80 - least; 8]));
+    let printable = at_least(b' ') & !at_least(0x7f);
+    let tab_or_newline = at_least(b'\t') & !at_least(b'\n' + 1);
+    bytes & HIGHEST == 0 && (printable | tab_or_newline) & HIGHEST == HIGHEST
 }
 
 fn is_plain(byte: u8) -> bool {
@@ -326,6 +337,21 @@ mod tests {
         for (bytes, expected) in cases {
             assert_eq!(&clean_bytes(bytes), expected, "{:?}", String::from_utf8_lossy(bytes));
         }
+    }
+
+    #[test]
+    fn eight_bytes_are_as_plain_as_each_of_them() {
+        for byte in 0..=u8::MAX {
+            let expected = is_plain(byte) || byte == b'\n';
+            for others in [b' ', b'~', b'\t', b'\n'] {
+                for place in 0..8 {
+                    let mut bytes = [others; 8];
+                    bytes[place] = byte;
+                    assert_eq!(are_plain_lines(bytes), expected, "{bytes:?}");
+                }
+            }
+        }
+        assert!(!are_plain_lines([0xff; 8]));
     }
 
     #[test]
