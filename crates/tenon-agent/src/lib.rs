@@ -56,7 +56,7 @@ pub use session_note::{IdleCall, SessionNote};
 pub use stored_paths::{deserialize as deserialize_paths, serialize as serialize_paths};
 pub use tools::{
     AnyTool, ArgumentError, CoreToolOptions, Effect, Held, PreparedCall, Progress, Recall, Sandbox,
-    Tool, ToolContext, ToolOutput, Tools, core_tools, hunks as diff_hunks, protected_writes, tool,
-    why_not_started,
+    Tool, ToolContext, ToolOutput, Tools, core_tools, diff_ops, hunks as diff_hunks,
+    protected_writes, tool, why_not_started,
 };
 pub use turn::TurnLimits;

@@ -3,9 +3,17 @@
 //! Only the stretch between the first and the last change is compared, so that a small edit of a
 //! large file costs little.
 
-use std::{fmt::Write, time::Duration};
+use std::{
+    collections::HashMap,
+    fmt::Write,
+    time::{Duration, Instant},
+};
 
-use similar::{ChangeTag, DiffOp, TextDiff};
+use similar::{
+    DiffOp, DiffTag, DiffableStr,
+    algorithms::{Capture, Compact, Replace, myers},
+    group_diff_ops,
+};
 
 use super::text_file::counted;
 
@@ -28,9 +36,9 @@ const MODEL_CHARS_MAX: usize = 4_000;
 /// ```
 pub fn hunks(old: &str, new: &str) -> String {
     let stretch = Stretch::of(old, new);
-    let diff = TextDiff::configure().timeout(TIME_MAX).diff_lines(stretch.old, stretch.new);
+    let (old, new) = (stretch.old.tokenize_lines(), stretch.new.tokenize_lines());
     let mut text = String::new();
-    for group in diff.grouped_ops(CONTEXT_LINES) {
+    for group in group_diff_ops(diff_ops(&old, &new), CONTEXT_LINES) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let old_lines = first.old_range().start..last.old_range().end;
         let new_lines = first.new_range().start..last.new_range().end;
@@ -41,10 +49,38 @@ pub fn hunks(old: &str, new: &str) -> String {
             lines(new_lines, stretch.lines_before)
         );
         for op in &group {
-            push_lines(&mut text, &diff, op);
+            match op.tag() {
+                DiffTag::Equal => push_lines(&mut text, ' ', old.get(op.old_range())),
+                DiffTag::Delete | DiffTag::Insert | DiffTag::Replace => {
+                    push_lines(&mut text, '-', old.get(op.old_range()));
+                    push_lines(&mut text, '+', new.get(op.new_range()));
+                }
+            }
         }
     }
     text
+}
+
+/// Returns the stretches that are equal and those that are not, in their order. A comparison that
+/// takes longer than 200 ms goes on more coarsely.
+///
+/// Lines and words are compared as numbers, and by one algorithm: the comparison is generic, and
+/// each other use of it would put tens of kilobytes into the program.
+pub fn diff_ops<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<DiffOp> {
+    let deadline = Instant::now() + TIME_MAX;
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    let mut numbers = |parts: &[&'a str]| -> Vec<usize> {
+        let number = |part: &&'a str| {
+            let next = known.len();
+            *known.entry(part).or_insert(next)
+        };
+        parts.iter().map(number).collect()
+    };
+    let (old, new) = (numbers(old), numbers(new));
+    let mut ops = Compact::new(Replace::new(Capture::new()), &old, &new);
+    let (all_old, all_new) = (0..old.len(), 0..new.len());
+    let Ok(()) = myers::diff_deadline(&mut ops, &old, all_old, &new, all_new, Some(deadline));
+    ops.into_inner().into_inner().into_ops()
 }
 
 /// Returns `hunks` cut to what the model is shown.
@@ -58,14 +94,8 @@ pub(super) fn for_model(hunks: &str) -> String {
     format!("{shown}\n... ({})", counted(more, "more line"))
 }
 
-fn push_lines(text: &mut String, diff: &TextDiff<'_, '_, str>, op: &DiffOp) {
-    for change in diff.iter_changes(op) {
-        let sign = match change.tag() {
-            ChangeTag::Delete => '-',
-            ChangeTag::Insert => '+',
-            ChangeTag::Equal => ' ',
-        };
-        let line = change.value();
+fn push_lines(text: &mut String, sign: char, lines: Option<&[&str]>) {
+    for line in lines.unwrap_or_default() {
         text.push(sign);
         text.push_str(line.trim_end_matches(['\r', '\n']));
         text.push('\n');
@@ -157,7 +187,30 @@ mod tests {
         assert!(text.ends_with("\n+line\n... (1334 more lines)"), "{text}");
     }
 
+    #[track_caller]
+    fn check_ops(old: &str, new: &str) {
+        let ops = diff_ops(&old.tokenize_lines(), &new.tokenize_lines());
+        assert_eq!(ops, similar::TextDiff::from_lines(old, new).ops());
+    }
+
+    #[test]
+    fn a_long_text_is_compared_as_the_library_would() {
+        let old: String = (0..400).map(|at| format!("{}\n", at % 97)).collect();
+        let new: String = (0..400).map(|at| format!("{}\n", at % 89 + at / 50)).collect();
+        check_ops(&old, &new);
+        check_ops(&old, &old);
+        check_ops(&old, &old.replace("13\n", "new\r"));
+    }
+
     proptest! {
+        #[test]
+        fn lines_are_compared_as_the_library_would(
+            old in "([ab世]{0,2}(\n|\r\n|\r)){0,12}[ab]?",
+            new in "([ab世]{0,2}(\n|\r\n|\r)){0,12}[ab]?",
+        ) {
+            check_ops(&old, &new);
+        }
+
         #[test]
         fn the_stretch_changes_nothing(
             old in proptest::collection::vec("[ab世]{0,2}", 0..12),

@@ -54,7 +54,7 @@ pub use arguments::ArgumentError;
 pub(crate) use background::overtime_in;
 pub(crate) use bash::BASH;
 pub use bash::why_not_started;
-pub use diff::hunks;
+pub use diff::{diff_ops, hunks};
 pub(crate) use edit_file::EarlierEdits;
 pub use foreseen::protected_writes;
 pub use function::tool;

@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use similar::{Algorithm, DiffTag, capture_diff_slices};
+use similar::DiffTag;
+use tenon_agent::diff_ops;
 use tenon_model::visible;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -173,7 +174,7 @@ fn differing(old: &str, new: &str) -> Option<(Marks, Marks)> {
         return None;
     }
     let (mut went, mut came, mut alike) = (Vec::new(), Vec::new(), 0);
-    for change in capture_diff_slices(Algorithm::Myers, &before, &after) {
+    for change in diff_ops(&before, &after) {
         if change.tag() == DiffTag::Equal {
             let same = before.get(change.old_range()).unwrap_or_default();
             alike += same.iter().map(|word| word.trim().len()).sum::<usize>();
