@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures tenon against a floor: a compiled loop that does the same requests, file operations,
-commands and log writes, and nothing else (crates/tenon-cli/examples/floor.rs).
+commands and log writes, and nothing else (crates/tenon/examples/floor.rs).
 
     python3 benches/run.py              all figures, about two minutes after the build
     python3 benches/run.py --quick      the same with fewer and shorter runs
@@ -32,13 +32,13 @@ MB = 1_000_000
 
 # ---------------------------------------------------------------- programs
 
-def build(features):
-    """Builds release programs and returns their paths by name."""
-    command = ["cargo", "build", "--release", "--package", "tenon-cli", "--bin", "tenon", "--example", "floor",
-               "--message-format", "json-render-diagnostics", *features]
+def build(*target):
+    """Builds a release program and returns its path."""
+    command = ["cargo", "build", "--release", "--package", "tenon", *target,
+               "--message-format", "json-render-diagnostics"]
     lines = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.splitlines()
-    artifacts = [json.loads(line) for line in lines]
-    return {a["target"]["name"]: a["executable"] for a in artifacts if a.get("executable")}
+    [path] = [path for line in lines if (path := json.loads(line).get("executable"))]
+    return path
 
 
 def programs(folder, build_them):
@@ -46,11 +46,11 @@ def programs(folder, build_them):
     paths = {name: os.path.join(folder, name) for name in ("tenon", "tenon-small", "floor")}
     if build_them:
         os.makedirs(folder, exist_ok=True)
-        # The second build puts its program where that of the first was.
-        shutil.copy(build(["--no-default-features"])["tenon"], paths["tenon-small"])
-        built = build([])
-        shutil.copy(built["tenon"], paths["tenon"])
-        shutil.copy(built["floor"], paths["floor"])
+        # One after another: the second puts its program where that of the first was, and beside an example
+        # the program has features of dependencies in it that only tests turn on.
+        shutil.copy(build("--bin", "tenon", "--no-default-features"), paths["tenon-small"])
+        shutil.copy(build("--bin", "tenon"), paths["tenon"])
+        shutil.copy(build("--example", "floor"), paths["floor"])
     return paths
 
 

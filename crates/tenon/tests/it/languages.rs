@@ -29,12 +29,12 @@ const JOINED: [&str; 8] = [
 
 /// The files of the table.
 const FILES: [&str; 6] = [
-    include_str!("../../src/texts.rs"),
-    include_str!("../../src/texts/changes.rs"),
-    include_str!("../../src/texts/commands.rs"),
-    include_str!("../../src/texts/doctor.rs"),
-    include_str!("../../src/texts/failures.rs"),
-    include_str!("../../src/texts/library.rs"),
+    include_str!("../../../tenon-cli/src/texts.rs"),
+    include_str!("../../../tenon-cli/src/texts/changes.rs"),
+    include_str!("../../../tenon-cli/src/texts/commands.rs"),
+    include_str!("../../../tenon-cli/src/texts/doctor.rs"),
+    include_str!("../../../tenon-cli/src/texts/failures.rs"),
+    include_str!("../../../tenon-cli/src/texts/library.rs"),
 ];
 
 /// Returns the rows of the table: each English text with its Chinese one.

@@ -200,7 +200,7 @@ fn the_dependency_tree_stays_small_and_each_dependency_has_its_reason() {
         "-e",
         "normal",
         "-p",
-        "tenon-cli",
+        "tenon",
         "--no-default-features",
         "--prefix",
         "none",

@@ -1,5 +1,5 @@
-//! The `tenon` program: reads the command line, does what it says, and turns the outcome into an
-//! exit code.
+//! What the `tenon` program does: reads the command line, does what it says, and turns the outcome into
+//! an exit code.
 //!
 //! A prompt stands where a subcommand could: one that equals a subcommand's name needs
 //! `tenon run`. Flags of a session may stand before `run` or after it; before a subcommand that
@@ -88,7 +88,8 @@ struct Args {
     command: Option<Subcommand>,
 }
 
-fn main() -> ExitCode {
+/// Does what the command line of this process says, and returns the exit code.
+pub fn main() -> ExitCode {
     // Other programs of this user cannot look into this one, where keys are. A kernel that refuses
     // leaves things as they are for every program. Within the walls of another tenon all keys are what
     // a command there gave; and that tenon must see which file this one is about to change.
