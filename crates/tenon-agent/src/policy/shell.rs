@@ -34,6 +34,8 @@ mod starts;
 mod state;
 mod syntax;
 mod terminal;
+mod told;
+mod toolchains;
 mod variables;
 mod walk;
 mod word;

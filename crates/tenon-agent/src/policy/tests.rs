@@ -18,6 +18,7 @@ mod questions;
 mod reach;
 mod rules;
 mod shell;
+mod tools;
 mod twice;
 mod values;
 mod ways;

@@ -19,6 +19,32 @@ pub(super) const CHANGERS: &[&str] = &[
     "tac", "tr",
 ];
 
+/// Programs that print names, or a text by a pattern that they are given, as they find them when they run.
+const NAMERS: &[&str] = &[
+    "compgen", "dir", "fd", "fdfind", "find", "getconf", "hash", "history", "id", "locate", "ls",
+    "plocate", "printenv", "ps", "readlink", "realpath", "seq", "tree", "tty", "type", "vdir",
+    "whence", "where", "whereis", "which", "who", "whoami", "yes",
+];
+
+/// Subcommands of git that do.
+const NAMERS_OF_GIT: &[&str] = &[
+    "branch",
+    "config",
+    "describe",
+    "for-each-ref",
+    "log",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "reflog",
+    "remote",
+    "rev-list",
+    "shortlog",
+    "status",
+    "tag",
+    "var",
+];
+
 pub(super) const TWICE: &str = "a text in it is expanded twice, and what that runs is not sure";
 
 /// What has no operand besides its values evaluates all of them.
@@ -257,12 +283,8 @@ pub(super) fn fed(
         return vec![Launched::Unknown];
     }
     let texts: Option<Vec<_>> = feed.iter().map(written).collect();
-    let names_itself = |one: &SimpleCommand| {
-        one.arguments().iter().any(|word| word.prefix().starts_with("-printf"))
-    };
-    let changes = |one: &SimpleCommand| match one.program() {
-        Some("find") => names_itself(one),
-        name => name.is_some_and(|name| CHANGERS.contains(&name)),
+    let changes = |one: &SimpleCommand| {
+        names(one) || one.program().is_some_and(|name| CHANGERS.contains(&name))
     };
     match texts {
         Some(texts) if texts.is_empty() => Vec::new(),
@@ -275,6 +297,24 @@ pub(super) fn fed(
             vec![Launched::Unknown]
         }
         None => Vec::new(),
+    }
+}
+
+/// Says whether a command prints names of files or programs, or what it is told to say of others.
+fn names(command: &SimpleCommand) -> bool {
+    let has = |options: &[&str]| {
+        let is_one = |word: &Word| options.iter().any(|option| word.prefix().starts_with(option));
+        command.arguments().iter().any(is_one)
+    };
+    match command.program() {
+        Some("command") => has(&["-v", "-V", "-pv", "-pV"]),
+        Some("rg") => has(&["--files", "-l"]),
+        Some("grep") => has(&["-l", "-L", "-rl", "--files"]),
+        Some("git") => match arguments::git_subcommand(command.arguments()) {
+            Some(("cat-file" | "show", _)) => has(&["--format", "--pretty"]),
+            subcommand => subcommand.is_some_and(|(name, _)| NAMERS_OF_GIT.contains(&name)),
+        },
+        name => name.is_some_and(|name| NAMERS.contains(&name)),
     }
 }
 

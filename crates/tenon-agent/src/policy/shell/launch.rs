@@ -12,6 +12,7 @@ use super::launchers::{Launcher, launcher};
 use super::made::{self, Holds, Made};
 use super::runners;
 use super::shells::{self, SHELLS};
+use super::told;
 use super::word::{self, Extent, Piece, Word};
 use super::{Redirect, RedirectKind, SimpleCommand};
 
@@ -42,6 +43,7 @@ pub(super) fn launched(
     if let Some(name) = command.program() {
         launched.extend(by_name(name, command, feed, read));
         launched.extend(runners::launched(name, command.arguments()));
+        launched.extend(told::launched(name, command, feed));
     }
     launched
 }

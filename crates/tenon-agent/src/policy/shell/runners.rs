@@ -6,6 +6,7 @@
 use super::arguments::{Launched, join, script, skip_options};
 use super::given::{aside, behind, line, run, values};
 use super::starters;
+use super::toolchains;
 use super::word::Word;
 
 /// A program that runs the words behind its options, and behind a subcommand if it has one.
@@ -44,6 +45,7 @@ const UV_VALUED: &[&str] = &[
 
 /// From their manuals.
 const RUNNERS: &[Runner] = &[
+    runner("aa-exec", &[], &["-p", "--profile", "-n", "--namespace"], 0),
     runner("abduco", &[], &["-n", "-c", "-A", "-e"], 0),
     runner("apptainer", &["exec"], &["-B", "--bind", "-H", "--home", "--pwd"], 1),
     runner("asdf", &["exec"], &[], 0),
@@ -101,6 +103,7 @@ const RUNNERS: &[Runner] = &[
     runner("datefudge", &[], &[], 1),
     runner("dbus-launch", &[], &[], 0),
     runner("direnv", &["exec"], &[], 1),
+    runner("distcc", &[], &[], 0),
     runner("distrobox-host-exec", &[], &[], 0),
     runner("doppler", &["run"], &["-p", "-c", "--project", "--config"], 0),
     runner("dotenv", &[], &["-f", "-e", "-p", "-v"], 0),
@@ -304,6 +307,9 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["rsync"], &["-e", "--rsh", "--rsync-path"]),
     (&["scp", "sftp"], &["-S"]),
     (&["man"], &["-P", "--pager", "-H", "--html"]),
+    (&["bat", "batcat", "delta"], &["--pager"]),
+    (&["install", "ginstall"], &["--strip-program"]),
+    (&["just"], &["--chooser", "--command", "--shell"]),
     (&["split"], &["--filter"]),
     (&["sort"], &["--compress-program"]),
     (&["rg"], &["--pre"]),
@@ -396,6 +402,7 @@ pub(super) fn launched(name: &str, arguments: &[Word]) -> Vec<Launched> {
         _ => Vec::new(),
     });
     launched.extend(starters::launched(name, arguments));
+    launched.extend(toolchains::launched(name, arguments));
     launched.into_iter().map(aside).collect()
 }
 

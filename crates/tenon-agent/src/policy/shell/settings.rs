@@ -55,8 +55,15 @@ const OF_GIT: &[(&str, &str)] = &[
 /// Variables whose value programs run.
 const VARIABLES: &[&str] = &[
     "AWS_PAGER",
+    "AR",
     "BAT_PAGER",
     "BROWSER",
+    "CARGO_BUILD_RUSTC",
+    "CARGO_BUILD_RUSTC_WORKSPACE_WRAPPER",
+    "CARGO_BUILD_RUSTC_WRAPPER",
+    "CARGO_BUILD_RUSTDOC",
+    "CC",
+    "CXX",
     "DELTA_PAGER",
     "EDITOR",
     "FCEDIT",
@@ -73,6 +80,7 @@ const VARIABLES: &[&str] = &[
     "GIT_SSH_COMMAND",
     "HGEDITOR",
     "KUBE_EDITOR",
+    "LD",
     "LESSCLOSE",
     "LESSOPEN",
     "MANPAGER",
@@ -81,6 +89,10 @@ const VARIABLES: &[&str] = &[
     "PSQL_PAGER",
     "RSYNC_CONNECT_PROG",
     "RSYNC_RSH",
+    "RUSTC",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTC_WRAPPER",
+    "RUSTDOC",
     "SSH_ASKPASS",
     "SUDO_ASKPASS",
     "SUDO_EDITOR",
@@ -89,6 +101,7 @@ const VARIABLES: &[&str] = &[
     "SYSTEMD_EDITOR",
     "SYSTEMD_PAGER",
     "VISUAL",
+    "npm_config_script_shell",
 ];
 
 /// Values that run nothing, or nothing that does anything.
@@ -239,12 +252,22 @@ fn of_git_variables(command: &SimpleCommand) -> Vec<Launched> {
     }
 }
 
+/// Returns what go runs by options in a variable: `GOFLAGS='-exec=program'`.
+fn of_go_flags(flags: &Word) -> Vec<Launched> {
+    let text = flags.source();
+    let flags = text.split_whitespace().filter_map(|flag| {
+        let (name, program) = flag.trim_start_matches(['-', '\'', '"']).split_once('=')?;
+        matches!(name, "exec" | "toolexec" | "vettool").then_some(program)
+    });
+    flags.filter_map(|program| run(&Word::text(program.trim_end_matches(['\'', '"'])))).collect()
+}
+
 /// Returns what is run because it stands in a variable that a command sets.
 pub(super) fn of_variables(command: &SimpleCommand) -> Vec<Launched> {
     let runs = |name: &str| {
         VARIABLES.contains(&name)
+            || name.starts_with("CARGO_TARGET_") && name.ends_with("_LINKER")
             || name.starts_with("CARGO_") && name.ends_with("_RUNNER")
-            || matches!(name, "RUSTC_WRAPPER" | "CARGO_BUILD_RUSTC_WRAPPER")
     };
     let of_one = |(name, value): &(String, Word)| {
         // `|program %s` is how less is told that it reads what the program prints.
@@ -253,5 +276,8 @@ pub(super) fn of_variables(command: &SimpleCommand) -> Vec<Launched> {
         let marks = value.prefix().get(..marks).unwrap_or_default().to_owned();
         runs(name).then(|| run(&value.strip_prefix(&marks).unwrap_or(value.clone()))).flatten()
     };
-    command.assignments.iter().filter_map(of_one).chain(of_git_variables(command)).collect()
+    let of_go = command.assignments.iter().filter(|(name, _)| name == "GOFLAGS");
+    let launched = command.assignments.iter().filter_map(of_one);
+    let launched = launched.chain(of_go.flat_map(|(_, value)| of_go_flags(value)));
+    launched.chain(of_git_variables(command)).collect()
 }

@@ -131,7 +131,7 @@ pub(super) fn launched(name: &str, arguments: &[Word]) -> Vec<Launched> {
         "corepack" if matches!(first, Some("npm" | "npx" | "pnpm" | "yarn")) => line(arguments),
         "expect" => values(arguments, &["-c"], false).iter().flat_map(of_expect).collect(),
         "gdb" => behind(arguments, &["--args"]),
-        "nix" => behind(arguments, &["-c", "--command"]),
+        "just" | "nix" => behind(arguments, &["-c", "--command"]),
         "nvm" if first == Some("exec") => of_nvm(arguments),
         "sg" => of_sg(arguments),
         "start-stop-daemon" => of_daemon(arguments),

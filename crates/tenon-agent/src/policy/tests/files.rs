@@ -86,7 +86,7 @@ fn a_shell_reads_the_text_that_is_given_around_it() {
     ] {
         assert_eq!(run(line, &denied, Mode::Auto).verdict, DENY, "{line}");
     }
-    assert_eq!(run("{ ls | sh; } <<< 'git push'", &denied, Mode::Auto).verdict, ALLOW);
+    assert_eq!(run("{ true | sh; } <<< 'git push'", &denied, Mode::Auto).verdict, ALLOW);
 }
 
 #[test]
