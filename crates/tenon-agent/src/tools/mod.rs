@@ -14,6 +14,7 @@ mod held;
 mod jobs;
 mod judge;
 mod kernel;
+mod led_up;
 mod limits;
 mod listed;
 mod of_others;

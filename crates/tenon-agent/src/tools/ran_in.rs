@@ -24,6 +24,20 @@ pub(super) fn moves(script: &str) -> bool {
 
 /// Returns where a word leads to for a command: from each folder that it may run in, as far as they are known.
 pub(super) fn led_to(command: &SimpleCommand, word: &Word, context: &ToolContext) -> Vec<String> {
+    let mut paths = Vec::new();
+    for (_, path) in led_by_ways(command, word, context) {
+        paths.extend(path.filter(|path| !paths.contains(path)));
+    }
+    paths
+}
+
+/// Returns the changes of folder by which a command may have come to where it runs, if they are known, with where a
+/// word leads from there, if that is.
+pub(super) fn led_by_ways<'a>(
+    command: &'a SimpleCommand,
+    word: &Word,
+    context: &ToolContext,
+) -> Vec<(Option<&'a [Word]>, Option<String>)> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let home = context.sandbox.home().map(text).unwrap_or_default();
     let places = Places {
@@ -32,15 +46,11 @@ pub(super) fn led_to(command: &SimpleCommand, word: &Word, context: &ToolContext
         cwd: text(context.workspace.root()),
         ..Places::default()
     };
-    let ways = command.folders.iter().flat_map(Folders::ways);
-    let mut paths = Vec::new();
-    for way in ways {
-        match places.target(word, way) {
-            Target::Exact(path) if !paths.contains(&path) => paths.push(path),
-            _ => {}
-        }
-    }
-    paths
+    let exact = |way| match places.target(word, way) {
+        Target::Exact(path) => Some(path),
+        _ => None,
+    };
+    command.folders.iter().flat_map(Folders::ways).map(|way| (way, exact(way))).collect()
 }
 
 /// Returns those of the commands that may have printed a line: those of the program that it begins with, or

@@ -9,7 +9,7 @@ use tenon_sandbox::{
 };
 
 use super::{
-    ToolContext, kernel, listed, outside, ran_in,
+    ToolContext, kernel, led_up, listed, outside, ran_in,
     refused_calls::DENIED,
     refused_own::{self, is_closed},
     refused_toolchains::{self, is_protected_elsewhere},
@@ -393,7 +393,7 @@ pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
     let is_held = |path: &String| of_toolchain(path).is_some() || is_held(path);
     let written = said.commands.iter().flat_map(|command| {
         let paths = shell::writes(command).into_iter();
-        paths.flat_map(move |write| ran_in::led_to(command, &write.path, said.context))
+        paths.flat_map(move |write| led_up::led_to(said, command, &write.path))
     });
     let held: Vec<String> = written.take(LINES_MAX).filter(is_held).collect();
     if !said.throws_away() || held.is_empty() {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tenon_sandbox::{Network, OutOfSight};
 
 use super::{
-    ToolContext, held, kernel,
+    ToolContext, held, kernel, led_up,
     listed::{self, Held},
     protected, ran_in, refused_calls,
     refused_files::{self, PROTECTED_HELD, is_held_in_c},
@@ -203,7 +203,7 @@ impl Looked<'_> {
     /// is none, and a folder that is empty for commands is there.
     fn named(&self, command: &SimpleCommand) -> Vec<String> {
         let Said { script, is_error, context, .. } = *self.said;
-        let leads = |word: &str| ran_in::led_to(command, &Word::text(word), context);
+        let leads = |word: &str| led_up::led_to(self.said, command, &Word::text(word));
         let root = context.workspace.root();
         let is_elsewhere = leads(".").iter().any(|folder| !Path::new(folder).starts_with(root));
         let words = named(command, is_elsewhere);
@@ -221,12 +221,12 @@ impl Looked<'_> {
     /// Returns the paths that are named where something is said not to be there, from the folders that those
     /// run in who may have said it.
     fn missed(&self, printed: &str) -> Vec<String> {
-        let Said { script, commands, context, .. } = *self.said;
+        let Said { script, commands, .. } = *self.said;
         let led = |line: &str, word: &str| match is_relative(word) {
             true if ran_in::moves(script) => Vec::new(),
             true => {
                 let speakers = ran_in::speakers(commands, line).into_iter();
-                speakers.flat_map(|it| ran_in::led_to(it, &Word::text(word), context)).collect()
+                speakers.flat_map(|it| led_up::led_to(self.said, it, &Word::text(word))).collect()
             }
             false => vec![word.to_owned()],
         };

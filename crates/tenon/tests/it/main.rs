@@ -25,6 +25,7 @@ mod full_disk;
 mod grants;
 mod home_mounted_twice;
 mod home_secrets;
+mod home_told;
 mod hosts_logged;
 mod images;
 mod imports;
