@@ -7,19 +7,19 @@
 
 use std::path::{Path, PathBuf};
 
-use tenon_sandbox::{Network, OutOfSight};
+use tenon_sandbox::{Network, OutOfSight, OutsideWrite};
 
 use super::{
     ToolContext, held, kernel, led_up,
     listed::{self, Held},
     protected, ran_in, refused_calls,
-    refused_files::{self, PROTECTED_HELD, is_held_in_c},
+    refused_files::{self, PROTECTED_HELD, REFUSED, is_held_in_c},
     refused_moves, refused_own, refused_toolchains,
     said::{Said, is_quoted, quoted, words},
     sight::{self, UNSEEN},
     unfound,
 };
-use crate::policy::shell::{Piece, RedirectKind, SimpleCommand, Word};
+use crate::policy::shell::{self, Piece, RedirectKind, SimpleCommand, Word};
 
 /// What programs say of a file that is not there.
 const MISSING: [&str; 9] = [
@@ -108,16 +108,27 @@ pub(super) fn notes(said: &Said<'_>) -> (String, Vec<Held>) {
 /// Returns what it is told of them, if there is reason to say something.
 fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     let mut sentences = held::sentences(said, network);
+    let quiet = quiet(said).filter(|_| sentences.is_empty() && !said.is_job);
+    // That a change was refused, and which, is known better than what was looked for.
+    let (sure, perhaps): (Vec<String>, Vec<String>) =
+        quiet.into_iter().partition(|told| told.contains(REFUSED));
+    sentences.extend(sure);
     let of_sight = of_sight(said, &sentences);
     sentences.extend(of_sight);
     sentences.extend(unfound::sentences(said));
-    if sentences.is_empty() && !said.is_job {
-        let thrown_away = refused_own::silent(said).or_else(|| refused_files::thrown_away(said));
-        let thrown_away = thrown_away.or_else(|| refused_toolchains::thrown_away(said));
-        let silent = || refused_files::silent(said).or_else(|| refused_moves::silent(said));
-        sentences.extend(thrown_away.or_else(silent));
+    if sentences.is_empty() {
+        sentences.extend(perhaps);
     }
     sentences
+}
+
+/// Returns what a command is told of changes that were refused, and of which nothing is said in what it printed.
+fn quiet(said: &Said<'_>) -> Option<String> {
+    refused_own::silent(said)
+        .or_else(|| refused_files::thrown_away(said))
+        .or_else(|| refused_toolchains::thrown_away(said))
+        .or_else(|| refused_files::silent(said))
+        .or_else(|| refused_moves::silent(said))
 }
 
 /// Returns sentences for a command that may have looked for what is out of its sight; some of another
@@ -138,7 +149,9 @@ fn of_sight(said: &Said<'_>, told: &[String]) -> Vec<String> {
         is_refused: told.iter().any(|told| is_held_in_c(told)),
     };
     let is_explained = around.is_explained;
-    let mut looked = Looked { said, around, why: Vec::new() };
+    let is_told = told.iter().any(|told| told.contains(REFUSED));
+    let refused = said.output.outside.as_deref().filter(|_| is_told).unwrap_or_default();
+    let mut looked = Looked { said, around, refused, why: Vec::new() };
     let is_silent = text.trim().is_empty();
     if !is_silent && said.may_complain() {
         let how = if is_error { Named::Missed } else { Named::MissedInPassing };
@@ -175,6 +188,8 @@ fn of_sight(said: &Said<'_>, told: &[String]) -> Vec<String> {
 struct Looked<'a> {
     said: &'a Said<'a>,
     around: Around,
+    /// Changes outside that it is told of, or of others like them.
+    refused: &'a [OutsideWrite],
     /// Why it is out of sight, and whether the command surely looked there.
     why: Vec<(OutOfSight, bool)>,
 }
@@ -215,6 +230,8 @@ impl Looked<'_> {
             let has_found = !is_error && all_succeeded(script);
             paths.retain(|path| !has_found && !self.is_emptied(path));
         }
+        let writes = !self.refused.is_empty() && !shell::writes(command).is_empty();
+        paths.retain(|path| !self.is_refused(path, writes));
         paths
     }
 
@@ -231,6 +248,18 @@ impl Looked<'_> {
             false => vec![word.to_owned()],
         };
         missed(printed).into_iter().flat_map(|(line, word)| led(line, word)).collect()
+    }
+
+    /// Whether a path is one of those that were to change, or lies there, or it is the folder that one is in of a command
+    /// that `writes`.
+    fn is_refused(&self, path: &str, writes: bool) -> bool {
+        let Some(place) = self.place(path).filter(|_| !self.refused.is_empty()) else {
+            return false;
+        };
+        let is_of = |write: &OutsideWrite| {
+            place.starts_with(&write.path) || writes && write.path.parent() == Some(&place)
+        };
+        self.refused.iter().any(is_of)
     }
 
     /// Whether a path is that of a folder which is empty for commands.
@@ -381,7 +410,7 @@ mod tests {
     use tenon_sandbox::{Exit, Output};
 
     use super::*;
-    use crate::{policy::shell, tools::testing::Bench};
+    use crate::tools::testing::Bench;
 
     #[test]
     fn what_a_command_looks_for_is_found_in_its_script() {
@@ -406,7 +435,8 @@ mod tests {
             let commands = shell::parse(script).commands;
             let output = Output::new(Exit::Code(1));
             let said = Said::of((script, &commands), &output, (text, true), &bench.context);
-            let looked = Looked { said: &said, around: Around::default(), why: Vec::new() };
+            let looked =
+                Looked { said: &said, around: Around::default(), refused: &[], why: Vec::new() };
             let root = bench.root().to_string_lossy().into_owned();
             let named = commands.iter().flat_map(|command| looked.named(command));
             let found: Vec<String> = named.chain(looked.missed(text)).collect();

@@ -68,3 +68,27 @@ fn a_name_that_leads_up_behind_a_change_of_folder_is_one_in_the_workspace() {
         ("ls ../bob 2>/dev/null || echo none", unseen),
     ]);
 }
+
+#[test]
+fn a_change_beside_the_home_is_told_with_its_path_and_nothing_else() {
+    let refused = |path: &str| {
+        format!(
+            "outside of the workspace commands write only in private temporary folders (refused: {path}); --add-dir"
+        )
+    };
+    let [n, t, bob] = ["/home/n", "/home/t", "/home/bob"].map(refused);
+    check(&[
+        ("mv notes ../n", Some(&n)),
+        ("mv notes ../n 2>/dev/null", Some(&n)),
+        ("mv notes ../n 2>/dev/null || true", Some(&n)),
+        ("mv notes /home/n 2>/dev/null || true", Some(&n)),
+        ("cd w; mv p ../../n 2>/dev/null", Some(&n)),
+        ("cp notes ../n 2>/dev/null || echo no", Some(&n)),
+        ("touch ../t", Some(&t)),
+        ("touch ../t 2>/dev/null || echo no", Some(&t)),
+        ("echo x 2>/dev/null > ../t || echo no", Some(&t)),
+        ("mkdir ../bob", Some(&bob)),
+        ("mkdir -p ../bob 2>/dev/null; true", Some(&bob)),
+        ("cat ../t 2>/dev/null", Some("commands see nothing of what the machine has in /home")),
+    ]);
+}
