@@ -17,6 +17,7 @@ mod kernel;
 mod led_up;
 mod limits;
 mod listed;
+mod node_errors;
 mod of_others;
 mod outside;
 mod own_lines;

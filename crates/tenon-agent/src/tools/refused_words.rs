@@ -17,7 +17,8 @@ const BUSY: [&str; 3] = ["device or resource busy", "resource busy or locked", "
 /// What they say that would rename between two mounts, or link to what is read-only by itself.
 const APART: [&str; 2] = ["invalid cross-device link", "exdev"];
 
-/// How a line begins in which Node calls an error by its code, after one that names the file.
+/// How a line begins in which Node calls an error by its code, after one that names the file; where that is not there,
+/// [`super::said::Said::printed`] says it in words.
 const OF_CODE: &str = "code: '";
 
 /// What is said of files, and of everything else that takes rights.

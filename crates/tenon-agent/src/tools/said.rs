@@ -4,7 +4,7 @@ use std::{cell::OnceCell, time::SystemTime};
 
 use tenon_sandbox::{Output, Stream, Tier, runs_as_root};
 
-use super::{ToolContext, own_lines::own_lines};
+use super::{ToolContext, node_errors, own_lines::own_lines};
 use crate::policy::shell::{SimpleCommand, Word};
 
 /// Redirects by which complaints come with the rest, as for a pipe that ends well.
@@ -69,10 +69,10 @@ impl<'a> Said<'a> {
     /// Returns what was printed as far as complaints are in it that count: on standard output those of a
     /// command that failed, or that sends them there.
     pub(super) fn printed(&self) -> String {
-        match self.is_error || self.merges() {
+        node_errors::in_words(&match self.is_error || self.merges() {
             true => self.own().to_owned(),
             false => self.of_stream(Stream::Error),
-        }
+        })
     }
 
     /// Returns what was printed but for the content of files that the command shows.

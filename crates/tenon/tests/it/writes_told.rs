@@ -90,6 +90,36 @@ fn a_write_outside_is_told_with_its_path_also_where_the_program_says_none() {
 }
 
 #[test]
+fn an_error_that_node_calls_by_its_code_alone_is_told_too() {
+    let refused = "files: outside of the workspace commands write only in private temporary folders (refused: /usr/xy)";
+    let apart = "make no hard link (refused: ";
+    let write = "node -e 'require(\"fs\").writeFileSync(\"/usr/xy\", \"\")' 2>&1";
+    let rename = "node -e 'fs.writeFileSync(\"n\", \"\"); fs.renameSync(\"n\", \"/tmp/n\")' 2>&1";
+    let with = |command: &str, filter: &str| format!("{command} | {filter}");
+    let [code, last, code_of_move, last_of_move, other] = [
+        with(write, "grep code"),
+        with(write, "tail -n 8"),
+        with(rename, "grep code"),
+        with(rename, "tail -n 9"),
+        with("touch /usr/xz 2> none", &with(&write.replace("xy", "xyz"), "tail -n 8")),
+    ];
+    check(
+        &place(),
+        &["a"],
+        &[
+            (&code, Some(refused)),
+            (&last, Some(refused)),
+            (write, Some(refused)),
+            (&code_of_move, Some(apart)),
+            (&last_of_move, Some(apart)),
+            (rename, Some(apart)),
+            (&other, Some("(refused: /usr/xyz)")),
+            ("node -e 'console.log(\"  code: \\x27EROFS\\x27,\")' > log; cat log", None),
+        ],
+    );
+}
+
+#[test]
 fn without_namespaces_too() {
     let refused = "files: outside of the workspace commands in tier C write only in private temporary folders (refused: /usr/xy)";
     let perhaps = refused.replace("(refused: ", "(refused, perhaps in passing: ");
