@@ -69,6 +69,10 @@ const NAMES: [&str; 38] = [
 /// What a directory that is a git repository's own has in it.
 const REPOSITORY_ENTRIES: [&str; 3] = ["HEAD", "objects", "refs"];
 
+/// What of it holds objects and branches: nothing runs what is there by its name, as `objects/info` and the branch
+/// `config`.
+const REPOSITORY_DATA: [&str; 3] = ["objects", "refs", "logs"];
+
 /// What makes a directory one whose repository is elsewhere.
 const POINTER_ENTRIES: [&str; 2] = ["HEAD", "commondir"];
 
@@ -203,6 +207,10 @@ fn is_protected_name(root: &Path, beneath: &Path) -> bool {
                 return true;
             }
             in_repository = true;
+        } else if above.is_some_and(|above| above.eq_ignore_ascii_case(".git"))
+            && REPOSITORY_DATA.iter().any(|data| name.eq_ignore_ascii_case(data))
+        {
+            in_repository = false;
         }
         above = Some(name);
     }
@@ -229,6 +237,8 @@ mod tests {
             ".git/info/attributes",
             ".GIT/Hooks/post-merge",
             ".git/modules/part/hooks/pre-push",
+            ".git/modules/objects/info/attributes",
+            ".git/objects/part/.git/info/attributes",
             ".git/worktrees/side/config.worktree",
             ".git/worktrees/side/commondir",
             "vendor/part/.git/hooks/pre-commit",
@@ -267,6 +277,9 @@ mod tests {
             "config",
             "hooks/pre-commit",
             "info/a",
+            ".git/objects/info/commit-graph",
+            ".git/refs/heads/config",
+            ".git/logs/refs/heads/hooks/a",
             ".vscodes",
             ".env",
             "CLAUDE.md",

@@ -107,3 +107,23 @@ fn a_write_outside_is_told_once_and_with_its_path_whatever_its_program_calls_it(
     ];
     check(&Place::new(), &["a", "b"], &rows);
 }
+
+/// Of the names `info` in a repository the one next to `config` is protected.
+#[test]
+fn what_is_called_info_among_the_objects_of_a_repository_is_told_as_no_protected_name() {
+    let apart = |path: &str, to: &str| {
+        format!(
+            "{APART} (refused: {{}}/work/.git/{path} as a link to {{}}/{to}); a copy is possible"
+        )
+    };
+    let (packs, branch) = (apart("objects/info/packs", "p"), apart("refs/heads/config", "b"));
+    let rows = [
+        (
+            "git init -q .; echo > .git/objects/info/packs; ln .git/objects/info/packs {}/p",
+            Some(&*packs),
+        ),
+        ("echo > .git/refs/heads/config; ln .git/refs/heads/config {}/b", Some(&*branch)),
+        ("ln .git/info/exclude {}/x", Some("files: protected names in the workspace (.git/hooks")),
+    ];
+    check(&Place::new(), &["a"], &rows);
+}
