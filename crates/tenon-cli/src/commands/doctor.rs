@@ -376,6 +376,7 @@ impl Findings {
             self.missing_of(error, error.hint().unwrap_or(self.word(Text::NoMend)));
         }
         self.paths(Text::CanWrite, &found.writable);
+        self.paths_if_any(Text::HeldWithin, &found.held);
         self.paths_if_any(Text::CanWriteScratch, &found.scratch);
         if !found.named_scratch.is_empty() {
             let own = found.named_scratch.iter();

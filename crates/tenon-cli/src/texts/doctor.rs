@@ -66,6 +66,7 @@ texts! {
     MendNoTier: "--sandbox off runs commands without walls", "--sandbox off 在没有沙箱的情况下运行命令";
     NoMend: "no way to mend it is known", "没有已知的解决办法";
     CanWrite: "written: {paths}", "可写入：{paths}";
+    HeldWithin: "read-only in there, --add-dir with its path opens one: {paths}", "其中只读（用 --add-dir 加上路径可开放）：{paths}";
     CanWriteScratch: "written and thrown away: {paths}", "可写入，用后丢弃：{paths}";
     CanWriteNamed: "written and thrown away, new for each session: {paths}", "可写入，用后丢弃，每个会话新建：{paths}";
     CanRead: "read: {paths}", "可读取：{paths}";

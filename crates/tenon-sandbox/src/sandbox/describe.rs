@@ -29,6 +29,8 @@ pub struct Description {
     pub readable: Vec<PathBuf>,
     /// What may be written and stays.
     pub writable: Vec<PathBuf>,
+    /// What may only be read within it: toolchains.
+    pub held: Vec<PathBuf>,
     /// What may be written and is thrown away.
     pub scratch: Vec<PathBuf>,
     /// The same of folders that are new for each session and that variables of commands name, where
@@ -256,6 +258,8 @@ impl Sandbox {
             Some((_, plan)) if has_namespaces => within_readable(plan),
             _ => Default::default(),
         };
+        let is_held = |path: &PathBuf| walls.writable.iter().any(|root| path.starts_with(root));
+        let (held, kept): (Vec<_>, Vec<_>) = kept.into_iter().partition(is_held);
         let copies = inside.as_ref().map(|(_, plan)| copies(plan)).unwrap_or_default();
         let own = state.folders.as_ref().filter(|_| tier == Tier::C);
         let place =
@@ -264,18 +268,21 @@ impl Sandbox {
             tier,
             missing: state.missing.clone(),
             readable: walls.readable,
-            writable: walls.writable,
-            scratch,
-            named_scratch: state.folders.as_ref().map(OwnFolders::named).unwrap_or_default(),
-            emptied,
             // In the place of a secret there may be a file with what of it is none.
             hidden: inside
                 .iter()
                 .flat_map(|(secrets, _)| &secrets.all)
-                .filter(|path| !kept.contains(path) && !copies.contains(path))
+                .filter(|path| {
+                    !kept.contains(path) && !held.contains(path) && !copies.contains(path)
+                })
                 .filter(|path| std::fs::symlink_metadata(path).is_ok())
                 .cloned()
                 .collect(),
+            writable: walls.writable,
+            held,
+            scratch,
+            named_scratch: state.folders.as_ref().map(OwnFolders::named).unwrap_or_default(),
+            emptied,
             kept,
             copied: copies.iter().map(place).collect(),
             network: profile.network,

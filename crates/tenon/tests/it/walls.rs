@@ -383,6 +383,14 @@ fn doctor_shows_what_commands_can_do() {
     let doctor = place.run(&["doctor"]);
     let within = doctor.out.lines().find(|line| line.contains("read within them all the same: "));
     assert!(within.is_some_and(|line| line.contains(&format!("{home}/.cargo"))), "{doctor:?}");
+    let doctor = place.run(&["doctor", "--cwd", &home]).out;
+    assert!(
+        doctor.contains(&format!(
+            "\n  read-only in there, --add-dir with its path opens one: {home}/.cargo\n"
+        )),
+        "{doctor}"
+    );
+    assert!(!doctor.contains(&format!("the same: {home}/.cargo")), "{doctor}");
     let doctor = place.run(&["doctor", "--sandbox", "off"]);
     assert!(doctor.out.contains("! not confined: --sandbox off on the command line"), "{doctor:?}");
     place.config("mode = \"auto\"\n\nsandbox = \"off\"\n");
