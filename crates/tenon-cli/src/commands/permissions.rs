@@ -14,7 +14,7 @@ use crate::{
     args::SessionArgs,
     config::{Config, Environment, RuleBook},
     error::{CliError, ExitStatus},
-    print::print,
+    print::{print, say_notices},
     setup,
     texts::{Text, translated},
     values::SandboxName,
@@ -66,6 +66,7 @@ impl Permissions {
         let session = own.or(session);
         let config = Config::load(environment, &session)?;
         setup::mask_output(&config);
+        say_notices(&config.notices, config.look().language);
         match command {
             Some((tool, host)) if tool == "net" => check_host(&config, &session, &host).await,
             Some((tool, subject)) => check(&config, &session, &tool, subject),

@@ -70,6 +70,11 @@ fn unknown_settings_are_said_with_their_file() {
     let script = place.script(json!([{ "text": "ok" }]));
     let run = place.run(&["--model", &script, "a"]).ends_with(0);
     run.says(&["home/.config/tenon/config.toml", "`modle`"]);
+    for arguments in [&["permissions", "list"][..], &["permissions", "check", "ls"]] {
+        let run = place.run(arguments).ends_with(0);
+        let run = run.says(&["home/.config/tenon/config.toml", "`modle`"]);
+        assert!(!run.out.contains("modle"), "{run:?}");
+    }
 }
 
 #[test]
