@@ -318,9 +318,34 @@ fn a_folder_is_offered_only_where_the_user_may_do_there_what_was_refused() {
 fn a_program_that_lacks_the_rights_of_another_is_told_as_such() {
     for (tier, who) in ways().filter(|(_, who)| !is_root(*who)) {
         let lacks: &[&str] = &["rights: chage has the rights of another user or group where"];
-        let rows: &[(&str, &[&str])] =
-            &[("chage -l nobody", lacks), ("chage -h | cat", &[]), ("echo chage; false", &[])];
+        let perhaps: &[&str] = &["rights: chage, which perhaps failed by that, has the rights of"];
+        let rows: &[(&str, &[&str])] = &[
+            ("chage -l nobody", lacks),
+            ("chage -l nobody || echo none", lacks),
+            ("chage -l nobody; true", lacks),
+            ("chage -l nobody 2>&1 | head -3", lacks),
+            ("chage -l nobody 2>/dev/null", perhaps),
+            ("chage -l nobody 2>/dev/null; true", &[]),
+            ("chage -h | cat", &[]),
+            ("echo chage; false", &[]),
+            ("mkdir d; mount -t tmpfs none d", &[]),
+            ("mount -t tmpfs none d 2>/dev/null", &[]),
+            ("passwd -h > out", &[]),
+        ];
         check(&Place::new(), (tier, who), rows);
+        let own = told_of(
+            &Place::new(),
+            (tier, who),
+            &["ssh-agent true", "chage -h > out; echo 'make: x: Permission denied' >&2"],
+        );
+        assert!(!own.concat().contains("rights of another"), "{own:?}");
+        if Path::new("/usr/bin/crontab").exists() {
+            let told = told_of(&Place::new(), (tier, who), &["crontab -l || echo none"]);
+            assert!(
+                told.concat().contains("rights: crontab has the rights of another"),
+                "{told:?}"
+            );
+        }
     }
 }
 

@@ -83,8 +83,7 @@ fn hint(command: &SimpleCommand) -> Option<&'static str> {
         "emacs" if !has(&["--batch", "-batch", "--script", "--daemon"]) => Some(EDIT),
         "less" | "more" | "most" | "pg" if !fed => Some(PAGE),
         "htop" | "btop" | "atop" | "nvtop" | "bmon" | "nmon" | "glances" | "k9s" => Some(ONCE),
-        "top" if !has_letter(arguments, 'b') => Some(ONCE),
-        "iotop" if !has_letter(arguments, 'b') => Some(ONCE),
+        "top" | "iotop" if !has_letter(arguments, 'b') => Some(ONCE),
         "python" | "python3" | "python2" | "node" | "bun" | "lua" | "ghci" | "irb" | "ipython"
         | "R" | "julia" | "deno" | "iex" | "scala" | "jshell" | "bc" | "ocaml"
             if !fed && arguments.is_empty() =>
@@ -101,6 +100,7 @@ fn hint(command: &SimpleCommand) -> Option<&'static str> {
         "gdb" | "lldb" if !fed && !has(&["-batch", "--batch", "-b"]) => {
             Some("run the debugger in batch mode with its commands as options")
         }
+        "passwd" if has(&["-S", "--status", "-h"]) => None,
         "passwd" | "visudo" | "vipw" | "vigr" | "dialog" | "whiptail" | "mc" | "ranger" | "nnn"
         | "tig" | "lazygit" | "gitui" | "ncdu" | "alsamixer" | "nmtui" | "menuconfig" => {
             Some(ANSWERS)

@@ -104,6 +104,10 @@ fn spec_4_commands_that_only_read_are_known() {
 const TERMINAL: &[(&str, bool)] = &[
     ("vim f", true),
     ("nano", true),
+    ("passwd ada", true),
+    ("passwd -S", false),
+    ("passwd --status ada", false),
+    ("passwd -h", false),
     ("/usr/bin/vi f", true),
     ("git add . && vim f", true),
     ("emacs --batch -l x", false),
