@@ -66,6 +66,11 @@ pub fn hunks(old: &str, new: &str) -> String {
 ///
 /// Lines and words are compared as numbers, and by one algorithm: the comparison is generic, and
 /// each other use of it would put tens of kilobytes into the program.
+///
+/// ```
+/// let ops = tenon_agent::diff_ops(&["a", "b"], &["a", "c"]);
+/// assert_eq!((ops[0].old_range(), ops[1].old_range()), (0..1, 1..2));
+/// ```
 pub fn diff_ops<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<DiffOp> {
     let deadline = Instant::now() + TIME_MAX;
     let mut known: HashMap<&str, usize> = HashMap::new();

@@ -29,12 +29,13 @@ pub struct Held {
 }
 
 /// What sentences say that do not know whether it was so.
-const PERHAPS: [&str; 5] = [
+const PERHAPS: [&str; 6] = [
     "if it was tried",
     "if it was there",
     "if one was meant",
     "if there is one",
     "perhaps in passing",
+    "perhaps failed by that",
 ];
 
 /// What stands around a name in a sentence until it is told. No name has them, as it is shown.

@@ -15,7 +15,7 @@ use super::super::calls::{Onto, Target};
 use super::super::node::{Node, look};
 use super::super::refusals::{Barrier, RefusedMove};
 use super::Watch;
-use super::places::{Inside, Spot};
+use super::places::{Inside, Spot, is_deleted};
 use crate::linux::task::{Found, Task, path_of};
 use crate::mounts::Mounts;
 
@@ -163,7 +163,11 @@ struct Seen {
 
 impl Seen {
     fn of(folder: &OwnedFd, name: &OsString) -> Option<Self> {
-        let path = path_of(folder).ok().filter(|path| path.is_absolute())?.join(name);
+        let folder_path = path_of(folder).ok()?;
+        if !folder_path.is_absolute() || is_deleted(&folder_path) {
+            return None;
+        }
+        let path = folder_path.join(name);
         Some(Self { path, node: look(folder, name).ok()? })
     }
 }
