@@ -288,7 +288,8 @@ impl Bash {
         let (told, mut held) = unseen::notes(&said);
         notes.push_str(&told);
         held.extend(output.limit.as_ref().and_then(|it| listed::of_limit(it, &of_limit(it))));
-        let unkept = unkept::sentence(&output.unkept).into_iter().chain(unkept::of_command(&said));
+        let unkept = unkept::sentence(&output.unkept).into_iter();
+        let unkept = unkept.chain(told.is_empty().then(|| unkept::of_command(&said)).flatten());
         notes.extend(unkept.map(|said| format!("\n[walls] {said}")));
         if !context.sandbox.jobs().running().is_empty() {
             notes.push_str(&protected::where_kept(&output.protected, &context.workspace));

@@ -161,6 +161,15 @@ pub(super) fn names(script: &str, path: &str) -> bool {
         .any(|(at, _)| script.get(at + path.len()..).is_some_and(|rest| !goes_on(rest)))
 }
 
+/// Returns what is said of a change that a line complains of, where the kernel was asked for none of it though somebody
+/// watched: the program only asked whether it may, or says again what another one said.
+pub(super) fn unless_noted(said: &Said<'_>, sentence: String) -> String {
+    match said.output.outside {
+        Some(_) => sentence.replacen("files: ", "files: if it was tried: ", 1),
+        None => sentence,
+    }
+}
+
 /// Whether the script of a command names a path, as it is or from the workspace.
 pub(super) fn script_names(said: &Said<'_>, path: &Path) -> bool {
     let path = path.to_string_lossy();

@@ -246,7 +246,7 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
             let is_named = line.contains(&*path.to_string_lossy());
             let write = OutsideWrite { wish: wish(line, &path), path };
             if is_named {
-                return vec![of_write(said, &write, REFUSED)];
+                return vec![outside::unless_noted(said, of_write(said, &write, REFUSED))];
             }
             let is_closed = is_closed_anyway(said, &write.path, write.wish);
             if is_closed { &[FILES_CLOSED] } else { &[FILES_HELD] }

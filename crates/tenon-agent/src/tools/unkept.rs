@@ -32,7 +32,8 @@ const FOR_GOOD: [(&str, &[&str], &[&str]); 12] = [
 const ASKS: [&str; 6] = ["--get", "--list", "-l", "get", "list", "--show-origin"];
 
 /// What names another place to write to.
-const ELSEWHERE: [&str; 8] = [
+const ELSEWHERE: [&str; 10] = [
+    "--location",
     "--root",
     "--prefix",
     "--target",
@@ -40,6 +41,7 @@ const ELSEWHERE: [&str; 8] = [
     "GOBIN=",
     "CARGO_INSTALL_ROOT=",
     "CARGO_HOME=",
+    "GIT_CONFIG_GLOBAL=",
     "HOME=",
 ];
 
@@ -64,15 +66,21 @@ pub(super) fn sentence(found: &[PathBuf]) -> Option<String> {
     ))
 }
 
-/// Returns a sentence about a command that went well and is meant to last, where the home that it wrote to is the
-/// session's own.
+/// Returns a sentence about a command that went well, as far as it says, and is meant to last, where the home that it
+/// wrote to is the session's own.
 pub(super) fn of_command(said: &Said<'_>) -> Option<String> {
+    let fails =
+        said.own().lines().any(|line| line.trim_start().to_lowercase().starts_with("error"));
     let home = said.context.sandbox.home()?;
     let roots = said.context.workspace.roots();
     let is_kept = roots
         .iter()
         .any(|root| home.starts_with(root) || is_in_tools(root.strip_prefix(home).ok()));
-    if said.is_error || is_kept || ELSEWHERE.iter().any(|words| said.script.contains(words)) {
+    if said.is_error
+        || fails
+        || is_kept
+        || ELSEWHERE.iter().any(|words| said.script.contains(words))
+    {
         return None;
     }
     let name = said.commands.iter().find_map(for_good)?;

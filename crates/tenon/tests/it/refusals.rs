@@ -364,17 +364,25 @@ os.rename(\"made\", \"moved\")'; cat moved";
     }
 }
 
-/// It asks whether it may write there, and does not try: the line alone names the folder.
+/// A program may ask whether it may write there, and not try, or say again what another one said.
 #[test]
-fn a_folder_that_a_program_only_asks_about_is_named() {
+fn a_folder_that_a_line_alone_says_is_read_only_is_named_as_such() {
     if !rustix::process::geteuid().is_root() {
         return skipped("dpkg asks as root alone");
     }
-    for (tier, told) in
-        [("a", "(refused: /var/lib/dpkg)"), ("c", "files: outside of the workspace")]
-    {
+    for (tier, told) in [
+        (
+            "a",
+            "files: if it was tried: outside of the workspace commands write only in private temporary folders \
+               (refused: /var/lib/dpkg)",
+        ),
+        ("c", "files: outside of the workspace"),
+    ] {
         check(&Place::new(), (tier, Who::Tests), &[("dpkg -i none.deb", &[told])]);
     }
+    let quote = "sh -c 'echo \"touch: cannot touch /opt/x: Read-only file system\" >&2; exit 1'";
+    let told: &[&str] = &["files: if it was tried: outside of the workspace"];
+    check(&Place::new(), ("a", Who::Tests), &[(quote, told)]);
 }
 
 /// It looks done, and the home that it is done in goes with the session.
@@ -389,6 +397,7 @@ fn a_setting_for_good_is_told_as_private() {
             ("git config --global user.name", &[]),
             ("git init -q . && git config user.name x", &[]),
             ("HOME=$PWD git config --global user.name x", &[]),
+            ("GIT_CONFIG_GLOBAL=$PWD/g git config --global user.name x", &[]),
         ];
         check(&Place::new(), how, rows);
     }
