@@ -169,24 +169,40 @@ impl Mounts {
 
 /// Leaves out what another mount lies on top of, at its place or at a folder above: from the top on each name of a path
 /// leads into what is mounted there, on the mount that the walk has come to.
-fn in_sight(all: Vec<Mount>) -> Vec<Mount> {
+fn in_sight(mut all: Vec<Mount>) -> Vec<Mount> {
     let known: HashSet<u64> = all.iter().map(|mount| mount.number).collect();
     let on = |mount: &Mount| Some(mount.on).filter(|on| known.contains(on) && *on != mount.number);
     let all_on: HashMap<_, _> =
         all.iter().map(|mount| ((on(mount), &*mount.path), mount.number)).collect();
+    let topmost = topmost(&all, &all_on);
     let leads_to = |path: &Path| {
-        let above: Vec<&Path> = path.ancestors().collect();
-        let mut at = None;
-        for path in above.into_iter().rev() {
-            while let Some(next) = all_on.get(&(at, path)) {
-                at = Some(*next);
-            }
-        }
-        at
+        let names: Vec<&Path> = path.ancestors().collect();
+        names.iter().rev().fold(None, |at, path| {
+            let next = all_on.get(&(at, *path));
+            next.map_or(at, |next| topmost.get(next).copied())
+        })
     };
-    let is_seen: Vec<bool> =
-        all.iter().map(|mount| leads_to(&mount.path) == Some(mount.number)).collect();
-    all.into_iter().zip(is_seen).filter_map(|(mount, is_seen)| is_seen.then_some(mount)).collect()
+    let seen: HashSet<u64> = all.iter().filter_map(|mount| leads_to(&mount.path)).collect();
+    all.retain(|mount| seen.contains(&mount.number));
+    all
+}
+
+/// Returns which mount lies on top of each of a stack on one place. There may be thousands: each is looked at once.
+fn topmost(all: &[Mount], all_on: &HashMap<(Option<u64>, &Path), u64>) -> HashMap<u64, u64> {
+    let mut topmost: HashMap<u64, u64> = HashMap::new();
+    for mount in all {
+        let (mut stack, mut at) = (vec![mount.number], mount.number);
+        while let Some(next) = all_on.get(&(Some(at), &*mount.path)) {
+            at = *next;
+            if let Some(top) = topmost.get(&at) {
+                at = *top;
+                break;
+            }
+            stack.push(at);
+        }
+        topmost.extend(stack.into_iter().map(|number| (number, at)));
+    }
+    topmost
 }
 
 /// Returns the numbers of the mounts whose file system is mounted at several places, ordered by what is mounted.
@@ -334,6 +350,11 @@ mod tests {
         // Beneath a mount that is not seen itself nothing is, whatever its place.
         let beneath = "1 0 8:1 / /\n2 1 0:9 / /m\n3 2 8:1 /d /m/x\n4 1 0:8 / /m\n";
         check(beneath, "/d/a", &[]);
+        // A mount that somebody forgets to take away again and again.
+        let stack = (2..20_000).map(|number| format!("{number} {} 8:1 /d /m\n", number - 1));
+        let stack = format!("1 0 8:1 / /\n{}20000 19999 8:1 /e /m\n", stack.collect::<String>());
+        check(&stack, "/d/a", &[]);
+        check(&stack, "/e/a", &["/m/a"]);
         // The process's root is no mount of its own.
         let within = "2 99 8:1 /d /home\n3 99 8:1 / /all\n";
         check(within, "/home/a", &["/all/d/a"]);
