@@ -21,10 +21,15 @@ pub(super) fn in_words(printed: &str) -> String {
         return printed.to_owned();
     }
     let lines: Vec<&str> = printed.split_inclusive('\n').collect();
+    let first_told = |code: &&str| {
+        lines.iter().position(|line| field(line, CODE).is_none() && line.contains(*code))
+    };
+    let told: Vec<_> =
+        OF_WALLS.iter().chain(&OF_OTHERS).map(|code| (*code, first_told(code))).collect();
     let said = |at: usize| {
         let code = field(lines.get(at)?, CODE)?;
-        let before = lines.get(..at).unwrap_or_default();
-        let is_told = before.iter().any(|line| field(line, CODE).is_none() && line.contains(code));
+        let (_, first) = told.iter().find(|(known, _)| *known == code)?;
+        let is_told = first.is_some_and(|first| first < at);
         (!is_told).then(|| words(code, &around(&lines, at))).flatten()
     };
     let lines_said = lines.iter().enumerate();
@@ -35,8 +40,8 @@ pub(super) fn in_words(printed: &str) -> String {
 fn around<'a>(lines: &[&'a str], at: usize) -> Vec<&'a str> {
     let is_field = |line: &&&str| FIELDS.iter().any(|name| line.trim_start().starts_with(name));
     let (before, behind) = lines.split_at(at);
-    let before = before.iter().rev().take_while(is_field);
-    before.chain(behind.iter().take_while(is_field)).copied().collect()
+    let before = before.iter().rev().take(FIELDS.len()).take_while(is_field);
+    before.chain(behind.iter().take(FIELDS.len()).take_while(is_field)).copied().collect()
 }
 
 fn words(code: &str, error: &[&str]) -> Option<String> {
