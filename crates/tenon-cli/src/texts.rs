@@ -11,17 +11,18 @@ pub(crate) use library::translated;
 pub(crate) use sentence::Sentence;
 
 macro_rules! texts {
-    ($($name:ident: $english:literal, $chinese:literal;)+) => {
+    ($($(#[$when:meta])? $name:ident: $english:literal, $chinese:literal;)+) => {
         #[expect(non_upper_case_globals, reason = "each stands where the variant of an enum would")]
         impl Text {
             $(
+                $(#[$when])?
                 #[doc = concat!("`` ", $english, " ``")]
                 pub(crate) const $name: Self = Self::row($english, $chinese);
             )+
         }
 
         #[cfg(test)]
-        pub(super) const ROWS: &[Text] = &[$(Text::$name),+];
+        pub(super) const ROWS: &[Text] = &[$($(#[$when])? Text::$name),+];
     };
     // Rows that are found by their English have no name.
     ($($english:literal, $chinese:literal;)+) => {

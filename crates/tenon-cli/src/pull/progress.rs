@@ -157,11 +157,12 @@ impl Progress {
 
 impl Unit {
     fn shown(self, count: u64, language: Language) -> String {
-        match self {
-            Self::Megabytes => format!("{} MB", count / 1_000_000),
+        let (text, count) = match self {
+            Self::Megabytes => (Text::ProgressMegabytes, count / 1_000_000),
             #[cfg(feature = "local")]
-            Self::Tokens => Text::ProgressTokens.say(language, &[("n", &count)]),
-        }
+            Self::Tokens => (Text::ProgressTokens, count),
+        };
+        text.say(language, &[("n", &count)])
     }
 }
 

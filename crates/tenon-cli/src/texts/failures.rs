@@ -94,6 +94,7 @@ texts! {
     HintScript: "the script is {path}", "脚本是 {path}";
     NoBuiltIn: "this tenon was built without the built-in model", "此 tenon 构建时未包含内置模型";
     HintNoBuiltIn: "install it with its default features, or choose another --model", "以默认功能重新安装，或用 --model 选择其他模型";
+    #[cfg(feature = "local")]
     ModelUnusable: "the model cannot be used", "无法使用该模型";
     HintRunningHere: "running here: {label}: {flag}", "本机正在运行：{label}：{flag}";
     HintSetKey: "set ANTHROPIC_API_KEY or OPENAI_API_KEY, and choose with --model PROVIDER/NAME", "设置 ANTHROPIC_API_KEY 或 OPENAI_API_KEY，并用 --model 提供方/名称 选择";
@@ -113,11 +114,14 @@ texts! {
     HubGivesNothing: "The model hub gives nothing ({reason}); trying Python packages.", "从模型中心下载不到（{reason}）；改用 Python 软件包。";
     AnotherFetches: "Another tenon fetches this model; waiting for it.", "另一个 tenon 正在下载此模型；正在等待。";
     ProgressFetching: "fetching", "下载";
+    #[cfg(feature = "local")]
     ProgressPreparing: "preparing", "准备";
     ProgressChecking: "checking", "检查";
     ProgressLine: "{doing}: {n} % of {all}", "{doing}：{all} 的 {n} %";
     ProgressBar: "{doing} [{bar}] {n} % of {all}", "{doing} [{bar}] {all} 的 {n} %";
     ProgressLeft: ", {rate}/s, {time} left", "，{rate}/s，还需 {time}";
+    ProgressMegabytes: "{n} MB", "{n} MB";
+    #[cfg(feature = "local")]
     ProgressTokens: "{n} {n:token|tokens}", "{n} 个词元";
     DiskFull: "the disk that holds {folder} is full", "{folder} 所在的磁盘已满";
     HintDiskFull: "the model needs {n} MB; make room, or point XDG_CACHE_HOME to another disk, and run `tenon models pull` again: it goes on where it was", "模型需要 {n} MB；请腾出空间，或把 XDG_CACHE_HOME 指向另一个磁盘，然后再次运行 `tenon models pull`：它会接着下载";
