@@ -170,6 +170,13 @@ pub(super) const ROWS: &[Row] = &[
     .prints(&["end"])
     .after("! ipcs -m -q -s | grep -i $(printf %x $((TESTER + 0x5ec00000)))")
     .needs(&["python3", "ipcs"]),
+    row("memory, queues and locks of others", &[Call::Script(
+        "python3 - $(cat ids) <<'E'\nimport ctypes, sys\nlibc, (memory, lock, queue) = ctypes.CDLL(None), map(int, sys.argv[1:])\nlibc.shmat.restype = ctypes.c_void_p\nplace = libc.shmat(memory, None, 0)\nif place not in (None, 2**64 - 1): print('BROKEN', ctypes.string_at(place, 6)); ctypes.memmove(place, b'BROKEN', 6)\ntaken = ctypes.create_string_buffer(64)\nif libc.msgrcv(queue, taken, 50, 0, 0o4000) >= 0: print('BROKEN', taken.raw[8:14])\nlibc.msgsnd(queue, taken, 1, 0o4000)\nlibc.semctl(lock, 0, 16, ctypes.c_int(0))\nlibc.semop(lock, b'\\0\\0\\1\\0\\0\\0', 1)\nlibc.semtimedop(lock, b'\\0\\0\\1\\0\\0\\0', 1, None)\nfor call, it in ((libc.shmctl, memory), (libc.msgctl, queue)): call(it, 0, None)\nlibc.semctl(lock, 0, 0)\nctypes.CDLL('librt.so.1').mq_unlink(b'/held-' + open('name').read().encode())\nE\necho end",
+    )])
+    .prepare("python3 - <<'E'\nimport ctypes, os\nlibc = ctypes.CDLL(None)\nlibc.shmat.restype = ctypes.c_void_p\nmemory, lock, queue = libc.shmget(0, 4096, 0o1666), libc.semget(0, 1, 0o1666), libc.msgget(0, 0o1666)\nctypes.memmove(libc.shmat(memory, None, 0), b'PERSON', 6)\nlibc.semctl(lock, 0, 16, ctypes.c_int(5))\nlibc.msgsnd(queue, ctypes.create_string_buffer(b'\\1' + 7 * b'\\0' + b'PERSON'), 6, 0)\nname = os.environ['MARK']\nctypes.CDLL('librt.so.1').mq_open(b'/held-' + name.encode(), 0o102, 0o600, None)\nopen('name', 'w').write(name)\nopen('ids', 'w').write(f'{memory} {lock} {queue}')\nE")
+    .prints(&["end"])
+    .after("python3 - $(cat ids) <<'E'\nimport ctypes, os, sys\nlibc, (memory, lock, queue) = ctypes.CDLL(None), map(int, sys.argv[1:])\nlibc.shmat.restype = ctypes.c_void_p\nplace, taken = libc.shmat(memory, None, 0), ctypes.create_string_buffer(64)\nheld = place not in (None, 2**64 - 1) and ctypes.string_at(place, 6) == b'PERSON'\nheld &= libc.semctl(lock, 0, 12) == 5\nheld &= libc.msgrcv(queue, taken, 50, 0, 0o4000) == 6 and taken.raw[8:14] == b'PERSON'\nheld &= ctypes.CDLL('librt.so.1').mq_unlink(b'/held-' + os.environ['MARK'].encode()) == 0\nlibc.shmctl(memory, 0, None)\nlibc.msgctl(queue, 0, None)\nlibc.semctl(lock, 0, 0)\nsys.exit(not held)\nE")
+    .needs(&["python3"]),
     attack!("a queue of POSIX", "python3 -c 'import ctypes, sys\nqueues = ctypes.CDLL(\"librt.so.1\")\nis_refused = queues.mq_open(b\"/new-queue\", 0o102, 0o600, None) < 0\nqueues.mq_unlink(b\"/new-queue\")\nsys.exit(is_refused)'")
         .needs(&["python3"]),
     attack!("addresses of the kernel", "grep -qv '^0* ' /proc/kallsyms"),

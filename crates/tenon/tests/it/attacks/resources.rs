@@ -58,7 +58,7 @@ pub(super) const ROWS: &[Row] = &[
         .needs(&["fallocate"])
         .prints(&["refused to reserve", "quota exceeded", "disk_bytes_max", "again"])
         .after("test $(du -sm . | cut -f1) -lt 3000 && rm f*"),
-    row("more memory than there is leave for", &[Call::Script("python3 -c 'import os\nx=[]\nfor n in range(90): x.append(os.urandom(1<<10)*(100<<10))' ; echo BROKEN"), AGAIN])
+    row("more memory than there is leave for", &[Call::Script("python3 -c 'import os, time\nx=[]\nfor n in range(90): x.append(os.urandom(1<<10)*(100<<10))\ntime.sleep(60)' ; echo BROKEN"), AGAIN])
         .whole()
         .needs(&["python3"])
         .prints(&["too much memory", "again"]),
