@@ -113,7 +113,7 @@ const SECRET_WORDS: [&str; 9] =
     ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTH", "COOKIE"];
 
 /// Where programs are looked for when the parent has no usable `PATH`.
-const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(crate) const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Returns the environment for a command, sorted by name.
 ///

@@ -23,6 +23,7 @@ mod mounts;
 mod network;
 mod off_thread;
 mod output;
+mod outside;
 mod profile;
 mod rights;
 mod room;
@@ -62,6 +63,7 @@ pub use network::{
 };
 pub use off_thread::{OffThread, off_thread};
 pub use output::{CleanText, OutputBuffer, Piece, Stream};
+pub use outside::OutsideRoots;
 pub use profile::{Limits, Network, Profile};
 pub use rights::{OfAnother, stands_in_the_way};
 pub use room::{RoomBound, RoomTaken, RoomTakenHow, Size, has_room};

@@ -298,7 +298,7 @@ impl Dispatch {
             Err(error) => return Ok(ToolOutput::error(error)),
         };
         if approved.is_unconfined() {
-            context.sandbox = context.sandbox.outside();
+            context.sandbox = context.sandbox.outside(self.workspace.roots());
         }
         let (call_id, effect) = (call.id.as_str(), prepared.effect);
         let call = &approved;

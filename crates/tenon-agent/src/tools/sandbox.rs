@@ -4,7 +4,7 @@
 //! and a profile, so that a tool has nothing to choose but the script.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -14,8 +14,8 @@ use std::{
 
 use tenon_sandbox::{
     Attended, Checkpoint, Command, CommandError, CommandLimits, GUARDED_FOLDERS_MAX, HostRule,
-    HostTried, Jobs, Limits, Network, NetworkEvent, NetworkGrant, OutOfSight, Output, Profile,
-    ProgramOutOfSight, Sandbox as Walls, Settings, Stream, Tier, Wanted, Workspace,
+    HostTried, Jobs, Limits, Network, NetworkEvent, NetworkGrant, OutOfSight, Output, OutsideRoots,
+    Profile, ProgramOutOfSight, Sandbox as Walls, Settings, Stream, Tier, Wanted, Workspace,
     has_rights_of_another,
 };
 use tokio_util::sync::CancellationToken;
@@ -54,8 +54,17 @@ pub struct Sandbox {
     checkpoint: Option<Checkpoint>,
     /// The call that it is for.
     call_id: Option<Arc<str>>,
-    /// For a call that a person let out of the walls: whether it has run a command.
-    outside: Option<Arc<AtomicBool>>,
+    /// For a call that a person let out of the walls.
+    let_out: Option<Arc<LetOut>>,
+}
+
+/// A call that a person let out of the walls.
+struct LetOut {
+    has_run: AtomicBool,
+    /// What lies outside of the folders of the session.
+    outside: OutsideRoots,
+    /// Where commands inside walls look for programs.
+    path: OsString,
 }
 
 impl Sandbox {
@@ -109,7 +118,7 @@ impl Sandbox {
 
     fn new(walls: Option<Walls>, environment: Vec<(OsString, OsString)>, profile: Profile) -> Self {
         let (environment, jobs) = (environment.into(), Jobs::default());
-        Self { environment, walls, profile, jobs, checkpoint: None, call_id: None, outside: None }
+        Self { environment, walls, profile, jobs, checkpoint: None, call_id: None, let_out: None }
     }
 
     /// Returns whether commands run within walls.
@@ -309,15 +318,13 @@ impl Sandbox {
 
     /// Returns the program of this name on the user's PATH that commands do not see; `None` where they see one.
     pub(crate) fn program_out_of_sight(&self, name: &str) -> Option<ProgramOutOfSight> {
-        let (_, path) = self.environment.iter().find(|(variable, _)| variable == "PATH")?;
-        self.walls.as_ref()?.program_out_of_sight(&self.profile, name, path)
+        self.walls.as_ref()?.program_out_of_sight(&self.profile, name, self.path()?)
     }
 
     /// Whether the program of this name on the user's PATH has rights of another user or group, which it has not inside
     /// walls; never without them.
     pub(crate) fn has_rights_of_another(&self, name: &str) -> bool {
-        let path = self.environment.iter().find(|(variable, _)| variable == "PATH");
-        self.walls.is_some() && path.is_some_and(|(_, path)| has_rights_of_another(name, path))
+        self.walls.is_some() && self.path().is_some_and(|path| has_rights_of_another(name, path))
     }
 
     /// Returns whether a path lies in a toolchain of the user's home; never without walls.
@@ -361,25 +368,43 @@ impl Sandbox {
 
     /// Returns whether a person let it out of the walls.
     pub(crate) fn is_outside(&self) -> bool {
-        self.outside.is_some()
+        self.let_out.is_some()
     }
 
     /// Returns whether a command of a call that a person let out of the walls ran.
     pub(crate) fn has_run_outside(&self) -> bool {
-        self.outside.as_ref().is_some_and(|has_run| has_run.load(Ordering::Relaxed))
+        self.let_out.as_ref().is_some_and(|call| call.has_run.load(Ordering::Relaxed))
     }
 
     /// Takes in whether the command ran, once that is known: it is taken to until then.
     pub(crate) fn note_run(&self, has_run: bool) {
-        if let Some(outside) = &self.outside {
-            outside.store(has_run, Ordering::Relaxed);
+        if let Some(call) = &self.let_out {
+            call.has_run.store(has_run, Ordering::Relaxed);
         }
     }
 
-    /// Returns the same without walls, for a call that a person let out of them.
-    pub(crate) fn outside(&self) -> Self {
-        let outside = Some(Arc::default());
-        Self { walls: None, profile: Profile::unconfined(), outside, ..self.clone() }
+    /// Returns the same without walls, for a call that a person let out of them: its programs, and what else its
+    /// variables name, are none of `roots`, where commands inside the walls write.
+    pub(crate) fn outside(&self, roots: Vec<PathBuf>) -> Self {
+        let outside = OutsideRoots::of(roots);
+        let path = self.path().unwrap_or_default().to_owned();
+        let environment = outside.environment(self.environment.to_vec(), &[]).into();
+        let let_out = Some(Arc::new(LetOut { has_run: AtomicBool::default(), outside, path }));
+        let profile = Profile::unconfined();
+        Self { walls: None, profile, let_out, environment, ..self.clone() }
+    }
+
+    /// Returns the program of this name in a folder of the session that a call which a person let out of the walls
+    /// does not find on the user's PATH.
+    pub(crate) fn program_inside(&self, name: &str) -> Option<PathBuf> {
+        let LetOut { outside, path, .. } = &**self.let_out.as_ref()?;
+        outside.program_inside(name, path)
+    }
+
+    /// Returns where commands look for programs.
+    fn path(&self) -> Option<&OsStr> {
+        let path = self.environment.iter().find(|(variable, _)| variable == "PATH");
+        path.map(|(_, path)| &**path)
     }
 }
 

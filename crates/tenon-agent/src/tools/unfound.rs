@@ -70,8 +70,10 @@ pub(super) fn sentences(said: &Said<'_>) -> Vec<String> {
     }
     let mut sentences: Vec<String> = Vec::new();
     for name in names.into_iter().take(NAMES_MAX) {
-        let found = said.context.sandbox.program_out_of_sight(name);
-        let Some(sentence) = found.and_then(|found| sentence(name, &found)) else { continue };
+        let sandbox = &said.context.sandbox;
+        let found = sandbox.program_out_of_sight(name).and_then(|found| sentence(name, &found));
+        let inside = || sandbox.program_inside(name).map(|path| not_looked_for(name, &path));
+        let Some(sentence) = found.or_else(inside) else { continue };
         if sentences.len() < SENTENCES_MAX && !sentences.contains(&sentence) {
             sentences.push(sentence);
         }
@@ -90,6 +92,15 @@ fn sentence(name: &str, found: &ProgramOutOfSight) -> Option<String> {
         "{BEGIN}{name} is on the user's PATH {lies}, which commands do not see; --add-dir FOLDER, or \
          read_dir in the user's config.toml, would open it"
     ))
+}
+
+/// Returns what is said of a program that commands inside the walls could have written.
+fn not_looked_for(name: &str, path: &Path) -> String {
+    let path = in_one_line(&path.to_string_lossy());
+    format!(
+        "{BEGIN}{name} is on the user's PATH in a folder of the session, where a command outside the walls looks for \
+         none; named as {path} it would run"
+    )
 }
 
 /// Returns the programs that are said not to be there, once each.

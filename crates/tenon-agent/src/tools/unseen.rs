@@ -80,10 +80,10 @@ enum Named {
 }
 
 /// Returns what a command is told of the walls that stood in its way, in lines with a line end in front, and
-/// what of it is listed; nothing where there are none.
+/// what of it is listed; where there are none, of programs that a line outside of them does not find.
 pub(super) fn notes(said: &Said<'_>) -> (String, Vec<Held>) {
     let Some(network) = said.context.sandbox.network_within_walls() else {
-        return (String::new(), Vec::new());
+        return (lines(&unfound::sentences(said)), Vec::new());
     };
     let mut held = Vec::new();
     // Calls of the kernel and protected files that have a name are listed as such.
@@ -101,8 +101,11 @@ pub(super) fn notes(said: &Said<'_>) -> (String, Vec<Held>) {
     let more = told.len().saturating_sub(SENTENCES_MAX);
     told.truncate(SENTENCES_MAX);
     told.extend((more > 0).then(|| format!("{more} more walls stood in its way")));
-    let notes = told.iter().map(|sentence| format!("\n[walls] {}", listed::told(sentence)));
-    (notes.collect(), held)
+    (lines(&told), held)
+}
+
+fn lines(told: &[String]) -> String {
+    told.iter().map(|sentence| format!("\n[walls] {}", listed::told(sentence))).collect()
 }
 
 /// Returns what it is told of them, if there is reason to say something.

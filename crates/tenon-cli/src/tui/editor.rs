@@ -3,12 +3,14 @@
 #![expect(clippy::disallowed_methods, reason = "the draft lies in tenon's own folder while edited")]
 
 use std::{
+    ffi::OsStr,
     fs::OpenOptions,
     io::{self, Read, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
+use tenon_sandbox::OutsideRoots;
 use tokio::process::{Child, Command};
 
 /// A longer draft is not taken back: it would not fit any model.
@@ -21,17 +23,25 @@ pub(crate) struct Editor {
 }
 
 impl Editor {
-    /// Starts `editor`, a command line, on `text` in a file in `folder` that nobody else can read.
+    /// Starts `editor`, a command line, on `text` in a file in `folder` that nobody else can read. It is looked for
+    /// in the folders of `path` that are `outside`.
     ///
     /// # Errors
     /// If the file cannot be written or the editor not be started.
-    pub(crate) fn start(editor: &str, text: &str, folder: &Path) -> io::Result<Self> {
+    pub(crate) fn start(
+        editor: &str,
+        text: &str,
+        folder: &Path,
+        (outside, path): (&OutsideRoots, &OsStr),
+    ) -> io::Result<Self> {
         let file = folder.join(format!("draft-{}.md", std::process::id()));
         let mut opened =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file)?;
         opened.write_all(text.as_bytes())?;
         // By a shell, because people put flags into these variables.
-        let child = Command::new("sh")
+        let shell = outside.program("sh", path).unwrap_or_else(|| "/bin/sh".into());
+        let child = Command::new(shell)
+            .env("PATH", outside.search_path(path, &[]))
             .arg("-c")
             .arg(format!("{editor} \"$0\""))
             .arg(&file)
@@ -61,17 +71,39 @@ impl Drop for Editor {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
+
+    /// Edits the word `some` in a folder, for a session in `root` whose PATH begins with that.
+    fn start(editor: &str, folder: &Path, root: &Path) -> io::Result<Editor> {
+        let path = std::env::join_paths([root, "/usr/bin".as_ref(), "/bin".as_ref()]).unwrap();
+        let outside = OutsideRoots::of(vec![root.canonicalize().unwrap()]);
+        Editor::start(editor, "some", folder, (&outside, &path))
+    }
 
     #[tokio::test]
     async fn the_text_comes_back_as_it_was_saved_and_the_file_is_gone() {
-        let folder = tempfile::tempdir().unwrap();
-        let editor = "f() { printf ' more\\n' >> \"$1\"; }; f";
-        let mut editor = Editor::start(editor, "some", folder.path()).unwrap();
+        let [folder, root] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let start = |editor| start(editor, folder.path(), root.path());
+        let mut editor = start("f() { printf ' more\\n' >> \"$1\"; }; f").unwrap();
         assert_eq!(editor.wait().await, Ok("some more".to_owned()));
         drop(editor);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        let mut failing = Editor::start("false", "some", folder.path()).unwrap();
+        let mut failing = start("false").unwrap();
         assert!(failing.wait().await.is_err());
+    }
+
+    #[tokio::test]
+    async fn no_program_of_the_workspace_runs_for_it() {
+        let [folder, root] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        for name in ["sh", "true"] {
+            let path = root.path().join(name);
+            std::fs::write(&path, "#!/bin/sh\necho evil > \"$0.ran\"").unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        let mut editor = start("env true", folder.path(), root.path()).unwrap();
+        assert_eq!(editor.wait().await, Ok("some".to_owned()));
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 2);
     }
 }

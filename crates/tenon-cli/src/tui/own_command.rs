@@ -21,6 +21,9 @@ use crate::masked;
 /// The most bytes of output that are kept for the model: about as much as a tool's result.
 const OUTPUT_BYTES_MAX: usize = 30_000;
 
+/// Where bash is. What stands on the search path under its name may be a file of the workspace.
+const BASH: [&str; 2] = ["/bin/bash", "/usr/bin/bash"];
+
 /// A command that runs.
 pub(crate) struct OwnCommand {
     command: String,
@@ -61,7 +64,8 @@ impl OwnCommand {
         folder: &Path,
         environment: &[(OsString, OsString)],
     ) -> std::io::Result<Self> {
-        let child = Command::new("bash")
+        let bash = BASH.into_iter().find(|path| Path::new(path).exists());
+        let child = Command::new(bash.unwrap_or("bash"))
             .arg("-c")
             // Both streams in one, in the order in which they were printed.
             .arg(format!("exec 2>&1\n{command}"))

@@ -12,7 +12,7 @@ mod homes;
 mod listeners;
 mod own_folders;
 mod plan;
-mod programs;
+pub(crate) mod programs;
 mod repositories;
 mod scratch;
 mod secrets;

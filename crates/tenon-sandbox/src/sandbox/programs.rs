@@ -108,7 +108,7 @@ fn first_out_of_sight(
     })
 }
 
-fn folders(path: &OsStr) -> impl Iterator<Item = PathBuf> {
+pub(crate) fn folders(path: &OsStr) -> impl Iterator<Item = PathBuf> {
     std::env::split_paths(path).filter(|folder| folder.is_absolute())
 }
 
@@ -117,7 +117,7 @@ fn kind(path: &Path) -> Option<FileType> {
 }
 
 /// Whether the user can run what is there.
-fn is_program(path: &Path) -> bool {
+pub(crate) fn is_program(path: &Path) -> bool {
     kind(path) == Some(FileType::RegularFile)
         && rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS).is_ok()
 }

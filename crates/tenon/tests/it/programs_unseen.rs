@@ -74,6 +74,25 @@ fn a_program_of_path_that_commands_do_not_see_is_told_with_the_folder_that_hides
 }
 
 #[test]
+fn outside_the_walls_no_program_of_the_workspace_runs_by_its_name_alone() {
+    let place = Place::new();
+    program(&place, "work/bin/doas");
+    let bin = place.path("work/bin").display().to_string();
+    let told = format!(
+        "[walls] programs: doas is on the user's PATH in a folder of the session, where a command outside the walls \
+         looks for none; named as {bin}/doas it would run"
+    );
+    let allow = ["--allow", "bash(doas -n true)", "--allow", &format!("bash({bin}/doas -n true)")];
+    let path = format!("{bin}:/usr/bin:/bin");
+    let commands = ["doas -n true".to_owned(), format!("{bin}/doas -n true")];
+    let results =
+        place.results_of(commands.iter().map(String::as_str), &allow, |it| it.env("PATH", &path));
+    let results = results.unwrap();
+    check_only_wall("doas", &results[0], Some(&told));
+    assert_eq!(results[1], "ok");
+}
+
+#[test]
 fn doctor_names_the_folders_of_path_that_commands_do_not_see() {
     let (place, path) = home();
     let run = place.tenon(&["doctor"]).env("PATH", &path).output().unwrap();

@@ -4,6 +4,7 @@
 use rustix::process::{Signal, kill_current_process_group};
 use tenon_agent::read_session;
 use tenon_model::visible;
+use tenon_sandbox::OutsideRoots;
 
 use super::{Ended, Session};
 use crate::{
@@ -49,7 +50,11 @@ impl Session<'_> {
     pub(super) fn edit(&mut self) {
         let text = self.app.composer.whole();
         self.give_terminal_back();
-        match Editor::start(&self.place.editor, &text, &self.place.drafts) {
+        // What commands inside the walls write is no editor.
+        let outside = OutsideRoots::of(self.workspace.roots());
+        let path = self.place.environment.iter().find(|(name, _)| name == "PATH");
+        let path = path.map(|(_, path)| path.clone()).unwrap_or_default();
+        match Editor::start(&self.place.editor, &text, &self.place.drafts, (&outside, &path)) {
             Ok(editor) => self.editor = Some(editor),
             Err(error) => self.edited(Err(error.to_string())),
         }

@@ -165,6 +165,15 @@ pub(super) const ROWS: &[Row] = &[
     .prepare("printf '#!/bin/sh\\ntouch $TOP/evil\\n' > sudo; chmod +x sudo")
     .flags(&["--allow", "bash(sudo -n true)", "--allow", "bash"])
     .prints(&["nobody is here to ask"]),
+    row("a program of the workspace by the name of one that a rule lets out", &[
+        Call::Script("mkdir bin; for name in sudo bash sh env true; do printf '#!/bin/bash\n/usr/bin/touch %s/new\n' $TOP > bin/$name; chmod +x bin/$name; done; echo made"),
+        Call::Typed("sudo -n true"),
+        Call::Typed("doas -n true"),
+    ])
+    .flags(&["--allow", "bash(sudo -n true)", "--allow", "bash(doas -n true)"])
+    .given("PATH", "@WORK@/@ROW@/bin:/usr/bin:/bin")
+    .prints(&["made"])
+    .never(&["nobody is here to ask"]),
     row("a pointer of git's into the home", OUT)
         .prepare("echo \"gitdir: $USERHOME/.ssh\" > $WORK/.git")
         .alone()

@@ -1,0 +1,201 @@
+//! What does not lie in a folder of the session, where the model writes: programs to run without walls,
+//! variables to hand them, files to read.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use crate::environment::PATH_DEFAULT;
+use crate::links::resolved;
+use crate::sandbox::programs::{folders, is_program};
+
+/// Everything but some folders.
+///
+/// ```
+/// let outside = tenon_sandbox::OutsideRoots::of(vec!["/home/ada/project".into()]);
+/// assert!(outside.has("/home/ada/other".as_ref()));
+/// assert!(!outside.has("/home/ada/project/target".as_ref()));
+/// let all = vec![("PATH".into(), "/home/ada/project/.venv/bin:/usr/bin".into())];
+/// assert_eq!(outside.environment(all, &[]), [("PATH".into(), "/usr/bin".into())]);
+/// ```
+#[derive(Debug, Clone)]
+pub struct OutsideRoots {
+    roots: Vec<PathBuf>,
+}
+
+impl OutsideRoots {
+    /// Returns what is outside of `roots`, which are absolute and have no links in them.
+    #[must_use]
+    pub fn of(roots: Vec<PathBuf>) -> Self {
+        Self { roots }
+    }
+
+    /// Whether `path` is outside, as it is written, where it leads, and all the way there.
+    #[must_use]
+    pub fn has(&self, path: &Path) -> bool {
+        let is_inside = |path: &Path| self.roots.iter().any(|root| path.starts_with(root));
+        let leads_outside = |(end, links): (PathBuf, Vec<PathBuf>)| {
+            !is_inside(&end) && !links.iter().any(|link| is_inside(link))
+        };
+        path.is_absolute() && !is_inside(path) && resolved(path).is_some_and(leads_outside)
+    }
+
+    /// Returns `all` without the variables that lead inside, and of `PATH` the folders that are outside, as
+    /// [`Self::search_path`] does.
+    #[must_use]
+    pub fn environment(
+        &self,
+        all: Vec<(OsString, OsString)>,
+        programs: &[&str],
+    ) -> Vec<(OsString, OsString)> {
+        let outside = |(name, value): (OsString, OsString)| match name == "PATH" {
+            true => {
+                let value = self.search_path(&value, programs);
+                Some((name, value))
+            }
+            false => (!self.leads_inside(&value)).then_some((name, value)),
+        };
+        all.into_iter().filter_map(outside).collect()
+    }
+
+    /// Returns the folders of `path`, which is written as PATH is, that are outside, but for those in which one of
+    /// `programs` leads inside; the usual ones where none is left.
+    #[must_use]
+    pub fn search_path(&self, path: &OsStr, programs: &[&str]) -> OsString {
+        let is_outside = |folder: &&[u8]| {
+            let folder = Path::new(OsStr::from_bytes(folder));
+            self.has(folder) && programs.iter().all(|program| self.has(&folder.join(program)))
+        };
+        let folders = path.as_bytes().split(|byte| *byte == b':').filter(is_outside);
+        let left = OsString::from_vec(folders.collect::<Vec<_>>().join(&b':'));
+        if left.is_empty() { PATH_DEFAULT.into() } else { left }
+    }
+
+    /// Returns where the program `name` is first in the folders of `path`, which is written as PATH is, that
+    /// [`Self::search_path`] leaves.
+    #[must_use]
+    pub fn program(&self, name: &str, path: &OsStr) -> Option<PathBuf> {
+        let left = self.search_path(path, &[]);
+        folders(&left).map(|folder| folder.join(name)).find(|program| is_program(program))
+    }
+
+    /// Returns the program `name` as the folders of `path`, which is written as PATH is, have it first, if
+    /// [`Self::search_path`] leaves out all folders that have it.
+    #[must_use]
+    pub fn program_inside(&self, name: &str, path: &OsStr) -> Option<PathBuf> {
+        let all = folders(path).map(|folder| (self.has(&folder), folder.join(name)));
+        let mut found = all.filter(|(_, program)| is_program(program)).peekable();
+        let first = found.peek()?.1.clone();
+        found.all(|(is_outside, _)| !is_outside).then_some(first)
+    }
+
+    /// Whether a value names a place inside: alone, in a list, behind an option, in an address.
+    fn leads_inside(&self, value: &OsStr) -> bool {
+        let Some(text) = value.to_str() else { return true };
+        let names = |root: &PathBuf| {
+            let root = root.to_string_lossy();
+            let is_end =
+                |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || "-_.".contains(c));
+            text.match_indices(&*root).any(|(at, _)| text.get(at + root.len()..).is_none_or(is_end))
+        };
+        let mut pieces = text.split([':', '=', ',', ';', ' ', '\n', '"', '\'']);
+        self.roots.iter().any(names)
+            || pieces.any(|piece| piece.starts_with('/') && !self.has(Path::new(piece)))
+    }
+
+    /// Returns what there is to read outside: everything, as folders that none of the roots is in.
+    #[must_use]
+    pub fn readable(&self) -> Vec<PathBuf> {
+        let mut readable = Vec::new();
+        self.add(Path::new("/"), &mut readable);
+        readable
+    }
+
+    fn add(&self, path: &Path, readable: &mut Vec<PathBuf>) {
+        if self.roots.iter().any(|root| path.starts_with(root)) {
+            return;
+        }
+        if !self.roots.iter().any(|root| root.starts_with(path)) {
+            return readable.push(path.to_path_buf());
+        }
+        #[expect(clippy::disallowed_methods, reason = "names beside the session's folders")]
+        let entries = std::fs::read_dir(path);
+        for entry in entries.into_iter().flatten().flatten() {
+            // What a link leads to has an entry of its own.
+            if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+                self.add(&entry.path(), readable);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own folders")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_outside_as_written_and_where_they_lead() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        for name in ["work/deep", "work-2"] {
+            std::fs::create_dir_all(top.join(name)).unwrap();
+        }
+        std::os::unix::fs::symlink(top.join("work"), top.join("link")).unwrap();
+        std::os::unix::fs::symlink("/usr", top.join("work/out")).unwrap();
+        std::os::unix::fs::symlink(top.join("work/later"), top.join("dangling")).unwrap();
+        let outside = OutsideRoots::of(vec![top.join("work"), top.join("work/deep")]);
+        for inside in
+            ["work", "work/new", "work/deep/x", "link/x", "link/out", "none/../work", "dangling"]
+        {
+            assert!(!outside.has(&top.join(inside)), "{inside}");
+        }
+        for path in ["work-2", "work-2/new", "", "work/../work-2"] {
+            let is_written_inside = path.starts_with("work/");
+            assert_eq!(outside.has(&top.join(path)), !is_written_inside, "{path}");
+        }
+        assert!(!outside.has(Path::new("bin")));
+        let readable = outside.readable();
+        assert!(readable.contains(&top.join("work-2")) && readable.contains(&"/usr".into()));
+        assert!(!readable.iter().any(|path| top.join("work").starts_with(path)));
+        assert!(!readable.iter().any(|path| path.starts_with(top.join("work"))));
+        assert!(OutsideRoots::of(vec!["/".into()]).readable().is_empty());
+    }
+
+    #[test]
+    fn programs_are_looked_for_outside() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        for name in ["work/bin", "bin", "tools"] {
+            std::fs::create_dir_all(top.join(name)).unwrap();
+        }
+        std::os::unix::fs::symlink(top.join("work/bin"), top.join("link")).unwrap();
+        std::os::unix::fs::symlink(top.join("work/bin/npm"), top.join("tools/npm")).unwrap();
+        let outside = OutsideRoots::of(vec![top.join("work")]);
+        let check = |folders: &[&str], programs: &[&str], expected: &[&str]| {
+            let written = |names: &[&str]| {
+                let names = names.iter().map(|name| top.join(name));
+                std::env::join_paths(names).unwrap()
+            };
+            let found = outside.search_path(&written(folders), programs);
+            assert_eq!(found, written(expected), "{folders:?} {programs:?}");
+        };
+        check(&["work/bin", "bin", "link", "tools"], &[], &["bin", "tools"]);
+        check(&["work/bin", "bin", "link", "tools"], &["npm"], &["bin"]);
+        assert_eq!(outside.search_path(top.join("work/bin").as_os_str(), &[]), PATH_DEFAULT);
+        assert_eq!(outside.search_path("bin::.".as_ref(), &[]), PATH_DEFAULT);
+    }
+
+    #[test]
+    fn values_that_lead_inside_are_left_out() {
+        let outside = OutsideRoots::of(vec!["/w s/x".into()]);
+        let kept =
+            |value: &str| !outside.environment(vec![("V".into(), value.into())], &[]).is_empty();
+        for value in ["/w s/x", "a:/w s/x/b", "-m=/w s/x/y", "file:///w s/x/", "/w s/x:"] {
+            assert!(!kept(value), "{value}");
+        }
+        for value in ["", "1", "/usr/lib:/opt", "/w s/x-2", "https://host.example/w"] {
+            assert!(kept(value), "{value}");
+        }
+    }
+}
