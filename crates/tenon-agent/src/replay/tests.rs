@@ -156,7 +156,12 @@ impl FrontEnd for AtLimit {
 #[tokio::test]
 async fn a_time_limit_is_answered_as_it_was() {
     for (answer, command, told) in [
-        (Some(Answer::Nobody), "echo a; sleep 60", "Error: command timed out after 1 s\na"),
+        (
+            Some(Answer::Nobody),
+            "echo a; sleep 60",
+            "Error: command timed out after 1 s\na\n[walls] limits: the call had 1 s; a timeout of at most 600 s, or \
+             background, would give it more",
+        ),
         (
             Some(Answer::Deny(Some("use\nless".into()))),
             "echo a; sleep 60",

@@ -156,8 +156,12 @@ impl BackgroundBash {
         if output.exit == Exit::Cancelled && !context.cancel.is_cancelled() {
             output.exit = Exit::TimedOut { after: timeout };
         }
+        let exit = output.exit;
         let mut result = self.0.result(&script, output, context).await;
-        result.content.extend(words.map(|words| format!("{ENDED_WITH}{words}")));
+        match words {
+            Some(words) => result.content.push_str(&format!("{ENDED_WITH}{words}")),
+            None => self.0.tell_time(exit, true, &mut result),
+        }
         Ok(result)
     }
 
@@ -168,7 +172,10 @@ impl BackgroundBash {
         context: &ToolContext,
     ) -> Result<ToolOutput, String> {
         let output = output.map_err(|error| not_run(&error, context))?;
-        Ok(self.0.result(script, output, context).await)
+        let exit = output.exit;
+        let mut result = self.0.result(script, output, context).await;
+        self.0.tell_time(exit, true, &mut result);
+        Ok(result)
     }
 }
 
@@ -236,7 +243,10 @@ mod tests {
         check("", "Error: command is required");
         let output =
             bench(None).call(&BASH, json!({"command": "echo begun; sleep 60", "timeout": 1}));
-        assert_eq!(output.content, "Error: command timed out after 1 s\nbegun");
+        let expected = "Error: command timed out after 1 s\nbegun\n[walls] limits: the call had 1 s; a timeout of at \
+                        most 600 s, or background, would give it more";
+        assert_eq!(output.content, expected);
+        assert_eq!(output.held.len(), 1, "{:?}", output.held);
     }
 
     #[test]

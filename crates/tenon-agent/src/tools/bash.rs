@@ -17,7 +17,7 @@ use tenon_sandbox::{
 };
 
 use super::{
-    limits::of_limit,
+    limits::{of_limit, of_time},
     listed, protected,
     refused_calls::worth_telling,
     said::Said,
@@ -130,7 +130,10 @@ impl Tool for Bash {
         let mut show = |_: Stream, text: &str| context.progress.show(text);
         let output = context.sandbox.run(command, &context.cancel, &mut show).await;
         let output = output.map_err(|error| refusal(&error))?;
-        Ok(self.result(&args.command, output, context).await)
+        let exit = output.exit;
+        let mut result = self.result(&args.command, output, context).await;
+        self.tell_time(exit, false, &mut result);
+        Ok(result)
     }
 }
 
@@ -246,6 +249,13 @@ impl Bash {
             command.profile = context.sandbox.reading_profile();
         }
         Ok(command)
+    }
+
+    /// Says in the result of a command that was ended at its time limit what would give it more.
+    pub(super) fn tell_time(&self, exit: Exit, has_jobs: bool, result: &mut ToolOutput) {
+        let sentence = of_time(exit, self.timeout_max_s, has_jobs);
+        result.content.extend(sentence.iter().map(|sentence| format!("\n[walls] {sentence}")));
+        result.held.extend(sentence.and_then(|sentence| listed::listed(&sentence)));
     }
 
     pub(super) async fn result(
@@ -449,7 +459,12 @@ mod tests {
         let bench = Bench::new();
         let arguments = json!({"command": "echo begun; sleep 60", "timeout": 1});
         let output = bench.call(&BASH, arguments);
-        assert_eq!(output.content, "Error: command timed out after 1 s\nbegun");
+        let told =
+            "[walls] limits: the call had 1 s; a timeout of at most 600 s would give it more";
+        let expected = format!("Error: command timed out after 1 s\nbegun\n{told}");
+        assert_eq!(output.content, expected);
+        let held = output.held.first().map(|held| (held.wall.as_str(), held.flag.as_deref()));
+        assert_eq!(held, Some(("limits", None)));
         assert!(output.is_error);
     }
 
@@ -458,7 +473,9 @@ mod tests {
         let bash = Bash { timeout_max_s: 1, ..BASH };
         let arguments = json!({"command": "sleep 60", "timeout": 5_000});
         let output = Bench::new().call(&bash, arguments);
-        assert_eq!(output.content, "Error: command timed out after 1 s\n(no output)");
+        let told = "[walls] limits: the call had 1 s, the most there is";
+        let expected = format!("Error: command timed out after 1 s\n(no output)\n{told}");
+        assert_eq!(output.content, expected);
     }
 
     #[test]
@@ -529,7 +546,7 @@ mod tests {
         let arguments = json!({"command": "seq 1000; sleep 60", "timeout": 1});
         let content = Bench::new().call(&bash, arguments).content;
         assert!(content.starts_with("Error: command timed out after 1 s\n1\n2\n3\n"), "{content}");
-        assert!(content.ends_with("\n999\n1000"), "{content}");
+        assert!(content.contains("\n999\n1000\n[walls] limits: "), "{content}");
     }
 
     #[test]

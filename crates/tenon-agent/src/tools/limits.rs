@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use tenon_sandbox::{LimitReached, Limits, OutOfSight, Size, Tier, has_room};
+use tenon_sandbox::{Exit, LimitReached, Limits, OutOfSight, Size, Tier, has_room};
 
 use super::{
     ran_in,
@@ -76,6 +76,22 @@ pub(super) fn of_limit(limit: &LimitReached) -> String {
         LimitReached::FileSize { file_bytes_max: None } => "ended: a file became too large".into(),
         LimitReached::Disk(taken) => taken.to_string(),
     }
+}
+
+/// What is said of a command that was ended at its time limit, where a call can ask for `most_s` seconds, or to be
+/// a job if there are some.
+pub(super) fn of_time(exit: Exit, most_s: u64, has_jobs: bool) -> Option<String> {
+    let Exit::TimedOut { after } = exit else { return None };
+    let had_s = after.as_secs();
+    let more = match (had_s < most_s, has_jobs) {
+        (true, true) => {
+            format!("; a timeout of at most {most_s} s, or background, would give it more")
+        }
+        (true, false) => format!("; a timeout of at most {most_s} s would give it more"),
+        (false, true) => ", the most there is; background would let it run on".into(),
+        (false, false) => ", the most there is".into(),
+    };
+    Some(format!("limits: the call had {had_s} s{more}"))
 }
 
 fn of_file(bytes_max: u64) -> String {
