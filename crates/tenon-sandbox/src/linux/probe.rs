@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use super::control::last_errno;
 use super::landlock::LANDLOCK_VERSION_MIN;
 use super::limits::has_own_pid_max;
 use super::notify::is_possible;
@@ -30,7 +31,8 @@ pub struct Kernel {
     pub landlock_abi: Option<u32>,
     /// System calls can be handed to another process for a decision (Linux 5.0).
     pub seccomp_user_notify: bool,
-    /// Processes of this user may have namespaces of their own, as far as settings tell.
+    /// Processes of this user may have namespaces of their own, as far as settings and the filter of system calls tell
+    /// that a container may have around this one.
     pub user_namespaces: bool,
     /// Ubuntu's AppArmor takes the rights inside user namespaces from unknown programs.
     pub apparmor_restricts: bool,
@@ -82,10 +84,21 @@ pub fn probe() -> Kernel {
         pidfd: rustix::process::pidfd_open(me, rustix::process::PidfdFlags::empty()).is_ok(),
         landlock_abi: landlock_abi(),
         seccomp_user_notify: seccomp_action(libc::SECCOMP_RET_USER_NOTIF),
-        user_namespaces: !within_walls() && of_namespaces.let_make(runs_as_root()),
+        user_namespaces: !within_walls()
+            && of_namespaces.let_make(runs_as_root())
+            && !is_unshare_filtered(),
         overlayfs: setting("/proc/filesystems")
             .is_some_and(|text| text.lines().any(|line| line.ends_with("\toverlay"))),
     }
+}
+
+/// Whether a filter of system calls takes away what makes user namespaces. The kernel itself answers that one of the
+/// flags is none of its own, before it makes anything.
+fn is_unshare_filtered() -> bool {
+    const NO_FLAG: libc::c_int = 1;
+    // SAFETY: with a flag that there is not, nothing is changed.
+    let answer = unsafe { libc::unshare(libc::CLONE_NEWUSER | NO_FLAG) };
+    answer == -1 && last_errno() != Errno::INVAL
 }
 
 /// Whether this user may read the file of this program.
@@ -263,6 +276,20 @@ mod tests {
         // Without /proc, and with one of something else.
         check(&[], false, false, false, false);
         check(&[(COUNT, "many\n"), (APPARMOR, "\n")], false, false, false, false);
+    }
+
+    #[test]
+    fn a_filter_that_takes_namespaces_away_is_noticed() {
+        use super::super::filter::{Calls, Filter, call, refuse};
+        assert!(!is_unshare_filtered());
+        // It holds this thread alone.
+        let filtered = std::thread::spawn(|| {
+            let calls = Calls::from([(call(libc::SYS_unshare), vec![refuse(Errno::PERM)])]);
+            rustix::thread::set_no_new_privs(true).unwrap();
+            Filter::of(&calls).install(0).unwrap();
+            (is_unshare_filtered(), probe().user_namespaces)
+        });
+        assert_eq!(filtered.join().unwrap(), (true, false));
     }
 
     #[test]
