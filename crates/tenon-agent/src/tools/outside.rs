@@ -170,6 +170,12 @@ pub(super) fn unless_noted(said: &Said<'_>, sentence: String) -> String {
     }
 }
 
+/// Returns the change that a command's script names somewhere, as in a text for another program.
+pub(super) fn in_text<'a>(said: &'a Said<'_>) -> Option<&'a OutsideWrite> {
+    let is_named = |write: &&OutsideWrite| script_names(said, &write.path) && is_meant(said, write);
+    said.output.outside.as_deref()?.iter().find(is_named)
+}
+
 /// Whether the script of a command names a path, as it is or from the workspace.
 pub(super) fn script_names(said: &Said<'_>, path: &Path) -> bool {
     let path = path.to_string_lossy();

@@ -395,20 +395,21 @@ pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
         let paths = shell::writes(command).into_iter();
         paths.flat_map(move |write| led_up::led_to(said, command, &write.path))
     });
-    let held: Vec<String> = written.take(LINES_MAX).filter(is_held).collect();
-    if !said.throws_away() || held.is_empty() {
+    if !said.throws_away() {
         return None;
     }
+    let held: Vec<String> = written.take(LINES_MAX).filter(is_held).collect();
     if let Some(writes) = &said.output.outside {
         let is_named = |write: &&OutsideWrite| {
             held.iter().any(|it| Path::new(it).file_name() == write.path.file_name())
         };
-        return writes.iter().find(is_named).map(|write| of_write(said, write, REFUSED));
+        let named = writes.iter().find(is_named).or_else(|| outside::in_text(said));
+        return named.map(|write| of_write(said, write, REFUSED));
     }
     let is_closed = held.iter().all(|it| is_closed_anyway(said, Path::new(it), Wish::Write));
     let elsewhere = held_elsewhere(said, is_closed);
     let sentence = held.iter().find_map(of_toolchain).unwrap_or_else(|| elsewhere.to_owned());
-    Some(sentence.replacen("files: ", "files: if it was tried: ", 1))
+    (!held.is_empty()).then(|| sentence.replacen("files: ", "files: if it was tried: ", 1))
 }
 
 /// Returns what is said of a write outside that a command which failed without a word may mean.

@@ -74,6 +74,12 @@ fn a_write_outside_is_told_with_its_path_also_where_the_program_says_none() {
         ("ln -sfn /usr out; perl -e 'mkdir \"out/xy\" or die \"no: $!\\n\"'", Some(refused)),
         ("touch /usr/xy 2>/dev/null; true", Some(refused)),
         ("touch /usr/xy 2>/dev/null || echo none", Some(refused)),
+        ("python3 -c \"open('/usr/xy', 'w')\" 2>/dev/null || echo none", Some(refused)),
+        (
+            "python3 -c \"open('/usr/bin/env')\" 2>/dev/null; touch xy 2>/dev/null || echo none",
+            None,
+        ),
+        ("python3 -c \"open('/tmp/xy', 'w'); open('/nowhere')\" 2>/dev/null || echo none", None),
         ("test -d none && touch /usr/xy 2>/dev/null; true", None),
         ("touch '/usr/x; --sandbox off'", Some("(refused: '/usr/x; --sandbox off')")),
         ("mkdir -p /usr/xy/z", Some(refused)),
