@@ -324,9 +324,10 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
 /// start with or run from, as far as it lies in the workspace.
 fn with_places_of_home(workspace: Workspace, config: &Config, mounts: &Mounts) -> Workspace {
     let folders = &config.folders;
-    let toolchains = toolchains_within(&folders.home, &workspace.roots());
-    let workspace =
-        workspace.with_protected(&config.own_files(mounts)).with_toolchains(&toolchains);
+    let roots = workspace.roots();
+    let toolchains = toolchains_within(&folders.home, &roots);
+    let own = config.own_files(mounts, &roots);
+    let workspace = workspace.with_protected(&own).with_toolchains(&toolchains);
     // The home by another path at which it is mounted has none of its guards there: it is closed as a whole.
     let secrets: Vec<_> = secrets_of_home(&folders.home)
         .chain(secrets_of_root())

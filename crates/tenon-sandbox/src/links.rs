@@ -76,6 +76,19 @@ pub fn links_to(named: &Path) -> Vec<(PathBuf, PathBuf)> {
     links.into_iter().filter_map(led).collect()
 }
 
+/// Whether an absolute path, a link on its way or what it leads to lies in one of `folders`, which are paths without
+/// links; also where it has too many links to follow. Nothing need be there.
+///
+/// ```
+/// let is_led = |folder: &str| tenon_sandbox::leads_into("/proc/self/mounts".as_ref(), &[folder.into()]);
+/// assert!(is_led("/proc") && !is_led("/proc/bus"));
+/// ```
+#[must_use]
+pub fn leads_into(named: &Path, folders: &[PathBuf]) -> bool {
+    let is_in = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
+    resolved(named).is_none_or(|(end, links)| is_in(&end) || links.iter().any(|link| is_in(link)))
+}
+
 /// Returns the names of a path, the first one last.
 fn parts(path: &Path) -> Vec<OsString> {
     let names = path.components().rev().filter_map(|part| match part {

@@ -64,6 +64,16 @@ impl Environment {
         self.variables.get(OsStr::new(name))?.to_str().filter(|text| !text.trim().is_empty())
     }
 
+    /// Returns the path that a variable names: an absolute one, or one beneath `home` that begins with `~/` or `$HOME/`,
+    /// as the programs read it that expand these.
+    pub(super) fn path(&self, name: &str, home: &Path) -> Option<PathBuf> {
+        let value = Path::new(self.variables.get(OsStr::new(name))?);
+        let of_home =
+            ["~", "$HOME", "${HOME}"].iter().find_map(|start| value.strip_prefix(start).ok());
+        let path = of_home.map_or_else(|| value.to_path_buf(), |beneath| home.join(beneath));
+        path.is_absolute().then_some(path)
+    }
+
     /// Returns all variables.
     pub(crate) fn all(&self) -> impl Iterator<Item = (OsString, OsString)> {
         self.variables.iter().map(|(name, value)| (name.clone(), value.clone()))
@@ -245,6 +255,21 @@ mod tests {
         assert_eq!(folders.config_file(), Path::new("/home/user/.config/tenon/config.toml"));
         assert_eq!(folders.sessions(), Path::new("/state/tenon/sessions"));
         assert_eq!(folders.models(), Path::new("/home/user/.cache/tenon/models"));
+    }
+
+    #[test]
+    fn a_path_of_a_variable_is_absolute_or_beneath_the_home() {
+        let check = |value: &str, expected: Option<&str>| {
+            let found = Environment::of(&[("ENV", value)]).path("ENV", Path::new("/home/ada"));
+            assert_eq!(found.as_deref(), expected.map(Path::new), "{value}");
+        };
+        check("/etc/rc", Some("/etc/rc"));
+        check("~/rc", Some("/home/ada/rc"));
+        check("$HOME/dots/rc", Some("/home/ada/dots/rc"));
+        check("${HOME}/rc", Some("/home/ada/rc"));
+        for value in ["", "production", "./rc", "~bob/rc", "$HOMES/rc", "x$HOME/rc"] {
+            check(value, None);
+        }
     }
 
     #[test]

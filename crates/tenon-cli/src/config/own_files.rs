@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use tenon_sandbox::Mounts;
+use tenon_sandbox::{Mounts, leads_into};
 
 use super::Config;
 
@@ -56,18 +56,58 @@ const IN_HOME: [&str; 32] = [
 /// Beside tenon's own folder of settings.
 const IN_CONFIG: [&str; 5] = ["fish", "git", "autostart", "systemd/user", "environment.d"];
 
+/// Variables that name such a file, or the folder in which programs look for it: the name beneath it is empty
+/// where the variable names the file itself.
+const NAMED: [(&str, &str); 18] = [
+    // bash reads it before each script, other shells when a person starts them.
+    ("BASH_ENV", ""),
+    ("ENV", ""),
+    ("INPUTRC", ""),
+    ("ZDOTDIR", ".zshenv"),
+    ("ZDOTDIR", ".zprofile"),
+    ("ZDOTDIR", ".zshrc"),
+    ("ZDOTDIR", ".zlogin"),
+    ("ZDOTDIR", ".zlogout"),
+    ("GIT_CONFIG_GLOBAL", ""),
+    ("GIT_CONFIG_SYSTEM", ""),
+    // Every repository that is made gets a copy.
+    ("GIT_TEMPLATE_DIR", "commondir"),
+    ("GIT_TEMPLATE_DIR", "config"),
+    ("GIT_TEMPLATE_DIR", "config.worktree"),
+    ("GIT_TEMPLATE_DIR", "hooks"),
+    ("GIT_TEMPLATE_DIR", "info"),
+    ("PYTHONSTARTUP", ""),
+    ("XDG_DATA_HOME", "systemd/user"),
+    ("XINITRC", ""),
+];
+
 impl Config {
     /// Returns what is protected by where it is: tenon's own settings, and files that the user's
-    /// programs start with, also by the other paths at which it is mounted.
-    pub(crate) fn own_files(&self, mounts: &Mounts) -> Vec<PathBuf> {
+    /// programs start with, also by the other paths at which it is mounted. What variables name is
+    /// there only where it leads into one of `roots`, and is no folder in the place of a file.
+    pub(crate) fn own_files(&self, mounts: &Mounts, roots: &[PathBuf]) -> Vec<PathBuf> {
         let folders = &self.folders;
         let beside = folders.config.parent().unwrap_or(&folders.config);
         let of_home = IN_HOME.iter().map(|name| folders.home.join(name));
         let of_config = IN_CONFIG.iter().map(|name| beside.join(name));
         let own = [folders.config.clone(), folders.config_file()];
         let mut files: Vec<PathBuf> = own.into_iter().chain(of_home).chain(of_config).collect();
-        let elsewhere = mounts.elsewhere(files.iter().map(PathBuf::as_path));
-        files.extend(elsewhere);
+        let mut named = self.files_named();
+        let names = |files: &[PathBuf]| mounts.elsewhere(files.iter().map(PathBuf::as_path));
+        files.extend(names(&files));
+        named.extend(names(&named));
+        files.extend(named.into_iter().filter(|path| leads_into(path, roots)));
         files
+    }
+
+    fn files_named(&self) -> Vec<PathBuf> {
+        let named = NAMED.iter().filter_map(|(variable, beneath)| {
+            let path = self.environment.path(variable, &self.folders.home)?;
+            match *beneath {
+                "" => Some(path).filter(|path| !path.is_dir()),
+                beneath => Some(path.join(beneath)),
+            }
+        });
+        named.collect()
     }
 }

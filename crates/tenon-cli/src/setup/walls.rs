@@ -89,6 +89,7 @@ pub(crate) async fn walls(
     // What lies in the workspace is the workspace's.
     let is_elsewhere = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root));
     hidden.extend(config.credential_files().into_iter().filter(is_elsewhere));
+    let own = config.own_files(mounts, &roots);
     let settings = WallSettings {
         roots,
         home: Some(folders.home.clone()),
@@ -98,7 +99,7 @@ pub(crate) async fn walls(
         toolchains: config.toolchain_folders(),
         virtual_environment: config.virtual_environment(),
         hidden,
-        own: config.own_files(mounts),
+        own,
         state: Some(folders.state.clone()),
         shown: config.shown_files(),
         wanted,

@@ -11,7 +11,7 @@ use super::folder::open_folder_at;
 use super::item::Item;
 use super::place::Place;
 use super::scan::{DEPTH_MAX, Limits, Scan, Stamps, link_above, look};
-use crate::links::resolved;
+use crate::links::{leads_into, resolved};
 
 #[derive(Default)]
 pub(super) struct Own {
@@ -52,12 +52,7 @@ impl Own {
         known: &BTreeMap<Place, Item>,
     ) -> BTreeMap<Place, Item> {
         // What leads past all roots no command can lead elsewhere: nearly always that is all.
-        self.named.retain(|path| {
-            resolved(path).is_none_or(|(end, mut links)| {
-                links.push(end);
-                links.iter().any(|at| Place::own(at, roots).is_some())
-            })
-        });
+        self.named.retain(|path| leads_into(path, roots));
         let mut look = Look::new(known, Stamps::Hold);
         self.led_to = look.follow(&self.named, roots, &|_, _| true);
         self.has_more = !look.scan.left.are_left();

@@ -204,6 +204,6 @@ pub(super) const ROWS: &[Row] = &[
     works!("rsync and cp within the workspace", "mkdir -p a/b; echo x > a/b/f; cp -a a c; ln -s a l; cp -rL l d; find c d -type f | sort; touch -d '2001-02-03' c/b/f; chmod 600 c/b/f; stat -c %a c/b/f", &["c/b/f\nd/b/f\n600"]),
     works!("a virtual environment of the home", "PATH=$VIRTUAL_ENV/bin:$PATH; python -c 'import sys, only_there; print(sys.prefix, only_there.x)'; $VIRTUAL_ENV/bin/tool", &["@USERHOME@/.virtualenvs/x 42\nits own tool"])
         .prepare("v=$USERHOME/.virtualenvs/x; PATH=/usr/local/bin:/usr/bin:/bin python3 -m venv --without-pip $v; echo 'x = 42' > $(echo $v/lib/python*/site-packages)/only_there.py; printf '#!/bin/sh\necho its own tool\n' > $v/bin/tool; chmod +x $v/bin/tool")
-        .given("VIRTUAL_ENV", "@USERHOME@/.virtualenvs/x")
+        .given(&[("VIRTUAL_ENV", "@USERHOME@/.virtualenvs/x")])
         .needs(&["python3"]),
 ];

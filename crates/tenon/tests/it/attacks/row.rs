@@ -17,7 +17,7 @@ pub(super) struct Row {
     /// The folder of the session, beneath the row's own; where there is none, it is that of all rows.
     pub(super) root: Option<&'static str>,
     /// In tenon's environment.
-    pub(super) variable: Option<(&'static str, &'static str)>,
+    pub(super) given: &'static [(&'static str, &'static str)],
     pub(super) ending: Ending,
     /// Needs a session of its own.
     pub(super) alone: bool,
@@ -90,8 +90,8 @@ impl Row {
         Self { root: Some(root), alone: true, ..self }
     }
 
-    pub(super) const fn given(self, name: &'static str, value: &'static str) -> Self {
-        Self { variable: Some((name, value)), alone: true, ..self }
+    pub(super) const fn given(self, given: &'static [(&'static str, &'static str)]) -> Self {
+        Self { given, alone: true, ..self }
     }
 
     pub(super) const fn ended_by(self, signal: i32) -> Self {
@@ -137,7 +137,7 @@ pub(super) const fn row(name: &'static str, calls: &'static [Call]) -> Row {
         after: "",
         flags: &[],
         root: None,
-        variable: None,
+        given: &[],
         ending: Ending::ByItself,
         alone: false,
         whole: false,

@@ -161,8 +161,8 @@ pub(super) const ROWS: &[Row] = &[
     ]),
     runs!("an environment of Python through a link in the workspace", "cat $VIRTUAL_ENV/bin/key $USERHOME/private/bin/key $VIRTUAL_ENV/*")
         .prepare("mkdir -p $USERHOME/private/bin; cp $USERHOME/notes.txt $USERHOME/private/bin/key; cp $USERHOME/notes.txt $USERHOME/private/pyvenv.cfg; ln -s $USERHOME/private $WORK/v")
-        .given("VIRTUAL_ENV", "@WORK@/v"),
+        .given(&[("VIRTUAL_ENV", "@WORK@/v")]),
     runs!("an environment of Python in the home whose folders are links to keys", "ls -R $VIRTUAL_ENV/; cat $VIRTUAL_ENV/* $VIRTUAL_ENV/*/* $USERHOME/.ssh/*; touch $VIRTUAL_ENV/new $VIRTUAL_ENV/include/new; echo x > $VIRTUAL_ENV/pyvenv.cfg")
         .prepare("mkdir -p $USERHOME/.venv/include; cd $USERHOME/.venv; touch pyvenv.cfg; cp ../notes.txt notes; ln -s $USERHOME/.ssh lib; ln -s ../.ssh lib64; ln -s $USERHOME/.aws bin; ln -s ../.netrc share; ln -s ../../.ssh include/deeper")
-        .given("VIRTUAL_ENV", "@USERHOME@/.venv"),
+        .given(&[("VIRTUAL_ENV", "@USERHOME@/.venv")]),
 ];

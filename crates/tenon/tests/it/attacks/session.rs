@@ -226,7 +226,7 @@ impl Program {
             if let Some(root) = row.root {
                 command.current_dir(folder.join(root));
             }
-            if let Some((name, value)) = row.variable {
+            for (name, value) in row.given {
                 command.env(name, scene.fill(&slug(row.name), value));
             }
         }

@@ -192,6 +192,41 @@ pub(super) const ROWS: &[Row] = &[
         .alone()
         .needs(&["git"])
         .prints(&["end"]),
+    row("files that variables of the user's name for programs to start with", &[
+        Call::Script("for f in gitconfig system env python inputrc xinitrc zsh/.zshrc zsh/.zshenv template/config; do echo evil >> $f; done; mkdir -p template/hooks && echo evil > template/hooks/pre-commit; echo evil > new; mv new zsh/.zprofile; mv profile p; echo evil > profile; echo ok > zsh/plugin; echo end"),
+        Call::Tool("write_file", r#"{"path":"@ROW@/zsh/.zlogin","content":"evil"}"#),
+        Call::Tool("edit_file", r#"{"path":"@ROW@/gitconfig","old_text":"name = own","new_text":"name = evil"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/python","content":"evil"}"#),
+    ])
+    .prepare("mkdir zsh template; printf '[user]\\n\\tname = own\\n' > gitconfig; for f in env profile zsh/.zshrc; do echo own > $f; done; ln -s $WORK/$ROW/system $USERHOME/system; mkdir -p $USERHOME/way; ln -s $WORK $USERHOME/way/work")
+    .given(&[
+        ("GIT_CONFIG_GLOBAL", "@WORK@/@ROW@/gitconfig"),
+        ("GIT_CONFIG_SYSTEM", "@USERHOME@/system"),
+        ("GIT_TEMPLATE_DIR", "@WORK@/@ROW@/template"),
+        ("BASH_ENV", "$HOME/way/work/@ROW@/env"),
+        ("ENV", "${HOME}/way/work/@ROW@/profile"),
+        ("INPUTRC", "~/way/work/@ROW@/inputrc"),
+        ("ZDOTDIR", "@WORK@/@ROW@/zsh"),
+        ("PYTHONSTARTUP", "@WORK@/@ROW@/python"),
+        ("XINITRC", "@WORK@/@ROW@/xinitrc"),
+    ])
+    .prints(&["end", "zsh/.zshrc was changed; put back as it was", "env was changed; put back", "system was made; put back", "needs the user's yes"])
+    .never(&["Wrote", "Edited", "Created"])
+    .after("grep -qx ok zsh/plugin && grep -qx own profile && ! grep -rqs evil --exclude='.row-*' ."),
+    row("variables of the user's that name no file for programs to start with", &[
+        Call::Script("echo ok | tee ok env/ok; mkdir $WORK/dev; echo ok > $WORK/dev/ok; echo end"),
+        Call::Tool("write_file", r#"{"path":"@ROW@/new","content":"ok"}"#),
+    ])
+    .prepare("mkdir env")
+    .given(&[
+        ("BASH_ENV", "@WORK@"),
+        ("ENV", "dev"),
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_TEMPLATE_DIR", ""),
+        ("PYTHONSTARTUP", "@WORK@/@ROW@/env"),
+    ])
+    .prints(&["end", "Wrote"])
+    .after("grep -qx ok ok && grep -qx ok env/ok && grep -qx ok $WORK/dev/ok && test -e new"),
     row("a repository of pipes", OUT)
         .prepare("mkdir -p $WORK/.git/info $WORK/.git/hooks; cd $WORK/.git; mkfifo HEAD config commondir index info/exclude hooks/pre-commit; ln -s /dev/zero packed-refs")
         .alone()
