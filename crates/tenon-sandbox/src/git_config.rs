@@ -55,7 +55,7 @@ const SECTIONS: [&str; 20] = [
 ];
 
 /// Section and name, whatever stands between them.
-const NAMES: [(&str, &str); 44] = [
+const NAMES: [(&str, &str); 46] = [
     ("core", "hookspath"),
     ("core", "fsmonitor"),
     ("core", "sshcommand"),
@@ -102,6 +102,9 @@ const NAMES: [(&str, &str); 44] = [
     ("lfs", "clean"),
     ("lfs", "smudge"),
     ("lfs", "standalonetransferagent"),
+    // git-secrets, git-flow.
+    ("secrets", "providers"),
+    ("gitflow", "hooks"),
 ];
 
 /// What git-annex takes of a remote, programs among it, begins so.

@@ -64,14 +64,18 @@ impl Environment {
         self.variables.get(OsStr::new(name))?.to_str().filter(|text| !text.trim().is_empty())
     }
 
-    /// Returns the path that a variable names: an absolute one, or one beneath `home` that begins with `~/` or `$HOME/`,
-    /// as the programs read it that expand these.
-    pub(super) fn path(&self, name: &str, home: &Path) -> Option<PathBuf> {
-        let value = Path::new(self.variables.get(OsStr::new(name))?);
-        let of_home =
-            ["~", "$HOME", "${HOME}"].iter().find_map(|start| value.strip_prefix(start).ok());
-        let path = of_home.map_or_else(|| value.to_path_buf(), |beneath| home.join(beneath));
-        path.is_absolute().then_some(path)
+    /// Returns the path that a variable names, or those of a list with colons between: absolute ones, and those
+    /// beneath `home` that begin with `~/` or `$HOME/`, as the programs read them that expand these.
+    pub(super) fn paths(&self, name: &str, is_list: bool, home: &Path) -> Vec<PathBuf> {
+        let Some(value) = self.variables.get(OsStr::new(name)) else { return Vec::new() };
+        let values =
+            if is_list { std::env::split_paths(value).collect() } else { vec![value.into()] };
+        let paths = values.into_iter().map(|path: PathBuf| {
+            let starts = ["~", "$HOME", "${HOME}"];
+            let of_home = starts.iter().find_map(|start| path.strip_prefix(start).ok());
+            of_home.map_or_else(|| path.clone(), |beneath| home.join(beneath))
+        });
+        paths.filter(|path| path.is_absolute()).collect()
     }
 
     /// Returns all variables.
@@ -259,16 +263,20 @@ mod tests {
 
     #[test]
     fn a_path_of_a_variable_is_absolute_or_beneath_the_home() {
-        let check = |value: &str, expected: Option<&str>| {
-            let found = Environment::of(&[("ENV", value)]).path("ENV", Path::new("/home/ada"));
-            assert_eq!(found.as_deref(), expected.map(Path::new), "{value}");
+        let check = |value: &str, is_list: bool, expected: &[&str]| {
+            let environment = Environment::of(&[("ENV", value)]);
+            let found = environment.paths("ENV", is_list, Path::new("/home/ada"));
+            let expected: Vec<_> = expected.iter().map(PathBuf::from).collect();
+            assert_eq!(found, expected, "{value}");
         };
-        check("/etc/rc", Some("/etc/rc"));
-        check("~/rc", Some("/home/ada/rc"));
-        check("$HOME/dots/rc", Some("/home/ada/dots/rc"));
-        check("${HOME}/rc", Some("/home/ada/rc"));
+        check("/etc/rc", false, &["/etc/rc"]);
+        check("~/rc", false, &["/home/ada/rc"]);
+        check("$HOME/dots/rc", false, &["/home/ada/dots/rc"]);
+        check("${HOME}/rc", false, &["/home/ada/rc"]);
+        check("/a:b/rc", false, &["/a:b/rc"]);
+        check("/a:b:~/rc", true, &["/a", "/home/ada/rc"]);
         for value in ["", "production", "./rc", "~bob/rc", "$HOMES/rc", "x$HOME/rc"] {
-            check(value, None);
+            check(value, false, &[]);
         }
     }
 

@@ -10,7 +10,7 @@ use tenon_sandbox::{Mounts, leads_into};
 use super::Config;
 
 /// Beneath HOME.
-const IN_HOME: [&str; 32] = [
+const IN_HOME: [&str; 33] = [
     // bash, and other shells that log in.
     ".bashrc",
     ".bash_profile",
@@ -51,18 +51,23 @@ const IN_HOME: [&str; 32] = [
     ".xsessionrc",
     ".xinitrc",
     ".local/share/systemd/user",
+    // bash-completion runs what is in there for a command's name.
+    ".local/share/bash-completion/completions",
 ];
 
 /// Beside tenon's own folder of settings.
-const IN_CONFIG: [&str; 5] = ["fish", "git", "autostart", "systemd/user", "environment.d"];
+const IN_CONFIG: [&str; 6] =
+    ["fish", "git", "autostart", "systemd/user", "environment.d", "bash_completion"];
 
 /// Variables that name such a file, or the folder in which programs look for it: the name beneath it is empty
 /// where the variable names the file itself.
-const NAMED: [(&str, &str); 18] = [
+const NAMED: [(&str, &str); 21] = [
     // bash reads it before each script, other shells when a person starts them.
     ("BASH_ENV", ""),
     ("ENV", ""),
     ("INPUTRC", ""),
+    ("BASH_COMPLETION_USER_FILE", ""),
+    ("BASH_COMPLETION_USER_DIR", "completions"),
     ("ZDOTDIR", ".zshenv"),
     ("ZDOTDIR", ".zprofile"),
     ("ZDOTDIR", ".zshrc"),
@@ -78,8 +83,12 @@ const NAMED: [(&str, &str); 18] = [
     ("GIT_TEMPLATE_DIR", "info"),
     ("PYTHONSTARTUP", ""),
     ("XDG_DATA_HOME", "systemd/user"),
+    ("XDG_DATA_HOME", "bash-completion/completions"),
     ("XINITRC", ""),
 ];
+
+/// The one that may name several, with a colon between.
+const LIST: &str = "BASH_COMPLETION_USER_DIR";
 
 impl Config {
     /// Returns what is protected by where it is: tenon's own settings, and files that the user's
@@ -101,12 +110,13 @@ impl Config {
     }
 
     fn files_named(&self) -> Vec<PathBuf> {
-        let named = NAMED.iter().filter_map(|(variable, beneath)| {
-            let path = self.environment.path(variable, &self.folders.home)?;
-            match *beneath {
+        let home = &self.folders.home;
+        let named = NAMED.iter().flat_map(|(variable, beneath)| {
+            let paths = self.environment.paths(variable, *variable == LIST, home);
+            paths.into_iter().filter_map(move |path| match *beneath {
                 "" => Some(path).filter(|path| !path.is_dir()),
                 beneath => Some(path.join(beneath)),
-            }
+            })
         });
         named.collect()
     }

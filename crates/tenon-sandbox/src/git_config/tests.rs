@@ -42,6 +42,12 @@ fn settings_that_run_a_program_are_taken_out() {
     check("", "[delta]\npager = x\n", "", &["delta.pager"]);
     check(
         "",
+        "[secrets]\nproviders = x\npatterns = y\n[gitflow \"path\"]\nhooks = x\n",
+        "[secrets]\npatterns = y\n",
+        &["gitflow.path.hooks", "secrets.providers"],
+    );
+    check(
+        "",
         "[remote \"o\"]\nannex-ignore = true\nannex-ssh-options = x\n",
         "",
         &["remote.o.annex-ignore", "remote.o.annex-ssh-options"],

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::mem;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use super::folder::{look_at, named, names, open_folder_at};
 use super::item::{HASHED_BYTES_MAX, Item, Room, item, leads_into_git};
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root};
-use crate::workspace::{is_above_protected, name_of, names_in};
+use crate::workspace::{is_above_protected, is_setting_of_git, name_of, names_in};
 
 /// How deep protected folders are looked through.
 pub(super) const DEPTH_MAX: usize = 64;
@@ -392,10 +391,8 @@ impl<'a> Scan<'a> {
     pub(super) fn repository(&mut self, root: &Path, top: &OwnedFd, place: &Path, depth: usize) {
         for (name, kind) in names(top, place) {
             let beneath = place.join(&name);
-            let is_config = name.as_bytes().starts_with(b"config");
-            let is_known = ["hooks", "info", "commondir"].iter().any(|known| name == *known);
             let has_others = name == "modules" || name == "worktrees";
-            if is_config || is_known || has_others && kind.is_symlink() {
+            if is_setting_of_git(&name) || has_others && kind.is_symlink() {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
             } else if has_others && kind.is_dir() {
                 self.others(root, top, &beneath, DEPTH_MAX);

@@ -6,7 +6,6 @@
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
@@ -15,7 +14,7 @@ use super::folder::{look_at, names};
 use super::place::{Way, is_repository_root, makes_repository, way};
 use super::scan::{DEPTH_MAX, Scan};
 use crate::journal::Came;
-use crate::workspace::{above_listed, can_matter, is_above_protected};
+use crate::workspace::{above_listed, can_matter, is_above_protected, is_setting_of_git};
 
 /// What a place is by the names on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,10 +142,7 @@ impl Scan<'_> {
 }
 
 fn is_setting(name: &OsStr) -> bool {
-    let is_config = name.as_bytes().starts_with(b"config");
-    is_config
-        || ["hooks", "info", "commondir"].iter().any(|known| name == *known)
-        || has_others(name)
+    is_setting_of_git(name) || has_others(name)
 }
 
 pub(super) fn has_others(name: &OsStr) -> bool {

@@ -18,10 +18,16 @@ use crate::linux::openat::look_at;
 
 /// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
 /// there, one in the other.
-const NAMES: [&str; 38] = [
+const NAMES: [&str; 44] = [
     ".tenon",
     // direnv runs it in whoever's shell comes by.
     ".envrc",
+    // Pagers, editors and commands for keys, for each repository beneath.
+    ".lazygit.yml",
+    // Hooks and aliases of Mercurial, and where it looks for more of them.
+    ".hg/hgrc",
+    ".hg/hgrc-not-shared",
+    ".hg/sharedpath",
     // Servers that agents start.
     ".mcp.json",
     // Tasks, debuggers and language servers that editors start.
@@ -46,6 +52,8 @@ const NAMES: [&str; 38] = [
     ".codex/config.toml",
     ".codex/hooks.json",
     ".github/hooks",
+    ".clinerules/hooks",
+    ".windsurf/hooks.json",
     // Servers and formatters, and plugins that are loaded by being there.
     "opencode.json",
     "opencode.jsonc",
@@ -68,6 +76,9 @@ const NAMES: [&str; 38] = [
 
 /// What a directory that is a git repository's own has in it.
 const REPOSITORY_ENTRIES: [&str; 3] = ["HEAD", "objects", "refs"];
+
+/// What in it says what is run, or where more of that is, besides `config` and what begins so.
+const REPOSITORY_SETTINGS: [&str; 4] = ["hooks", "info", "commondir", "lazygit.yml"];
 
 /// What of it holds objects and branches: nothing runs what is there by its name, as `objects/info` and the branch
 /// `config`.
@@ -217,10 +228,16 @@ fn is_protected_name(root: &Path, beneath: &Path) -> bool {
     false
 }
 
+/// Whether a name in a repository's own directory is protected, in upper and lower case alike.
 fn is_repository_setting(name: &OsStr) -> bool {
     let is_config =
         name.as_bytes().get(..6).is_some_and(|start| start.eq_ignore_ascii_case(b"config"));
-    is_config || ["hooks", "info", "commondir"].iter().any(|known| name.eq_ignore_ascii_case(known))
+    is_config || REPOSITORY_SETTINGS.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// Whether git, or what goes with it, takes this very name in a repository's own directory for settings.
+pub(crate) fn is_setting_of_git(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b"config") || REPOSITORY_SETTINGS.iter().any(|known| name == *known)
 }
 
 #[cfg(test)]
@@ -267,6 +284,14 @@ mod tests {
             ".qwen/settings.json",
             ".amazonq/mcp.json",
             ".junie/mcp/mcp.json",
+            ".hg/hgrc",
+            "part/.hg/hgrc-not-shared",
+            ".hg/sharedpath",
+            ".clinerules/hooks/PreToolUse",
+            ".windsurf/hooks.json",
+            ".lazygit.yml",
+            ".git/lazygit.yml",
+            ".git/modules/part/lazygit.yml",
         ];
         let ordinary = [
             "",
@@ -293,6 +318,10 @@ mod tests {
             ".kiro/steering/a.md",
             ".helix/themes/a.toml",
             ".github/workflows/hooks",
+            ".hg/store/data/hgrc.i",
+            ".clinerules/style.md",
+            ".windsurf/rules/a.md",
+            "lazygit.yml",
         ];
         for (list, expected) in [(&protected[..], true), (&ordinary[..], false)] {
             for path in list {

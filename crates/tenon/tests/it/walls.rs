@@ -94,14 +94,17 @@ fn a_home_that_is_the_workspace_keeps_its_configuration() {
 #[test]
 fn in_a_home_that_is_the_workspace_startup_files_stay_as_they_are() {
     const COMMAND: &str = "echo evil >> .bashrc; echo evil > new; mv new .zshenv
-        mkdir -p .config/autostart .config/fish && echo evil | tee .config/autostart/a .config/fish/config.fish
+        mkdir -p .config/autostart .config/fish && echo evil | tee .config/autostart/a .config/fish/config.fish .config/bash_completion
+        d=.local/share/bash-completion/completions; mkdir -p $d && echo evil > $d/ls
         for f in .inputrc .bash_completion .cshrc .tcshrc .login .logout .kshrc .mkshrc; do echo evil > $f; done
         git config --global alias.st '!evil'; git config --global user.name Ada; echo mine > .note";
-    const MADE: [&str; 12] = [
+    const MADE: [&str; 14] = [
         ".zshenv",
         ".profile",
         ".config/autostart/a",
         ".config/fish/config.fish",
+        ".config/bash_completion",
+        ".local/share/bash-completion/completions/ls",
         ".inputrc",
         ".bash_completion",
         ".cshrc",

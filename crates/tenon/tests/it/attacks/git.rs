@@ -112,6 +112,8 @@ pub(super) const ROWS: &[Row] = &[
         .after("cmp .git/config config-before"),
     left!("git: settings with a NUL", "printf '\\0[core]\\n\\tfsmonitor = evil\\n' >> .git/config")
         .after("cmp .git/config config-before"),
+    left!("git: settings of programs that go with git", "git config secrets.providers evil; git config gitflow.path.hooks evil; echo evil | tee .git/lazygit.yml > .lazygit.yml; git init -q --bare b; echo evil > b/lazygit.yml")
+        .after("! grep -rqs evil .git/config .git/lazygit.yml .lazygit.yml b/lazygit.yml"),
     left!("git: another work tree", "git config core.worktree $TOP/folder; git config core.bare false")
         .after("! grep -qi worktree .git/config"),
     left!("git: a repository moved with what it runs", "mkdir s; cp -r .git s/.git; mkdir -p s/.git/hooks; echo evil > s/.git/hooks/pre-commit; git -C s config core.fsmonitor evil; mv s/.git s/g; ln -s g s/.git")

@@ -193,7 +193,7 @@ pub(super) const ROWS: &[Row] = &[
         .needs(&["git"])
         .prints(&["end"]),
     row("files that variables of the user's name for programs to start with", &[
-        Call::Script("for f in gitconfig system env python inputrc xinitrc zsh/.zshrc zsh/.zshenv template/config; do echo evil >> $f; done; mkdir -p template/hooks && echo evil > template/hooks/pre-commit; echo evil > new; mv new zsh/.zprofile; mv profile p; echo evil > profile; echo ok > zsh/plugin; echo end"),
+        Call::Script("for f in gitconfig system env python inputrc xinitrc completion zsh/.zshrc zsh/.zshenv template/config; do echo evil >> $f; done; mkdir -p template/hooks data/{,bash-completion/}completions && echo evil | tee template/hooks/pre-commit data/completions/ls > data/bash-completion/completions/ls; echo evil > new; mv new zsh/.zprofile; mv profile p; echo evil > profile; echo ok > zsh/plugin; echo end"),
         Call::Tool("write_file", r#"{"path":"@ROW@/zsh/.zlogin","content":"evil"}"#),
         Call::Tool("edit_file", r#"{"path":"@ROW@/gitconfig","old_text":"name = own","new_text":"name = evil"}"#),
         Call::Tool("write_file", r#"{"path":"@ROW@/python","content":"evil"}"#),
@@ -209,6 +209,9 @@ pub(super) const ROWS: &[Row] = &[
         ("ZDOTDIR", "@WORK@/@ROW@/zsh"),
         ("PYTHONSTARTUP", "@WORK@/@ROW@/python"),
         ("XINITRC", "@WORK@/@ROW@/xinitrc"),
+        ("BASH_COMPLETION_USER_DIR", "/nowhere:@WORK@/@ROW@/data"),
+        ("BASH_COMPLETION_USER_FILE", "@WORK@/@ROW@/completion"),
+        ("XDG_DATA_HOME", "@WORK@/@ROW@/data"),
     ])
     .prints(&["end", "zsh/.zshrc was changed; put back as it was", "env was changed; put back", "system was made; put back", "needs the user's yes"])
     .never(&["Wrote", "Edited", "Created"])
@@ -269,6 +272,16 @@ pub(super) const ROWS: &[Row] = &[
     .prints(&["end"])
     .never(&["Wrote"])
     .after("grep -qx ok .vscode/tasks.json && ! grep -rqs evil --exclude='.row-*' ."),
+    row("hooks of other repositories and of agents", &[
+        Call::Script("for d in .hg .clinerules/hooks .windsurf; do mkdir -p $d part/$d; done; for f in .hg/hgrc .hg/hgrc-not-shared .hg/sharedpath .clinerules/hooks/PreToolUse .windsurf/hooks.json; do echo evil | tee $f > part/$f; done; mkdir .hg/store; echo ok > .hg/store/data; echo ok > .clinerules/style.md; echo end"),
+        Call::Tool("write_file", r#"{"path":"@ROW@/.hg/hgrc","content":"evil"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/.clinerules/hooks/PostToolUse","content":"evil"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/.windsurf/hooks.json","content":"evil"}"#),
+    ])
+    .prepare("mkdir .hg; echo own > .hg/hgrc")
+    .prints(&["end", ".hg/hgrc was changed; put back as it was", "needs the user's yes"])
+    .never(&["Wrote"])
+    .after("grep -qx own .hg/hgrc && grep -qx ok .hg/store/data && grep -qx ok .clinerules/style.md && ! grep -rqs evil --exclude='.row-*' ."),
     row("permissions of settings and their folders", &[Call::Script(
         "chmod 777 .vscode .vscode/a .claude .claude/hooks; chmod 0 .idea; chmod 777 .git/hooks; chmod 666 .envrc .git/config .claude/settings.json; cp .envrc y; chmod 646 y; mv -f y .envrc; echo end",
     )])
