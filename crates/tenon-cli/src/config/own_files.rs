@@ -3,14 +3,14 @@
 //! Login, shells, git and ssh run commands from these files whenever they are started, in any folder.
 //! They matter where the workspace is the home, or holds what one of them is a link to.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tenon_sandbox::{Mounts, leads_into};
 
 use super::Config;
 
 /// Beneath HOME.
-const IN_HOME: [&str; 33] = [
+const IN_HOME: [&str; 28] = [
     // bash, and other shells that log in.
     ".bashrc",
     ".bash_profile",
@@ -23,11 +23,6 @@ const IN_HOME: [&str; 33] = [
     // bash-completion reads it.
     ".bash_completion",
     ".profile",
-    ".zshenv",
-    ".zprofile",
-    ".zshrc",
-    ".zlogin",
-    ".zlogout",
     ".cshrc",
     ".tcshrc",
     ".login",
@@ -55,24 +50,22 @@ const IN_HOME: [&str; 33] = [
     ".local/share/bash-completion/completions",
 ];
 
+/// Beneath HOME, or what `ZDOTDIR` names: each also with `.zwc` behind it, which zsh runs in its place if it is newer.
+const OF_ZSH: [&str; 5] = [".zshenv", ".zprofile", ".zshrc", ".zlogin", ".zlogout"];
+
 /// Beside tenon's own folder of settings.
 const IN_CONFIG: [&str; 6] =
     ["fish", "git", "autostart", "systemd/user", "environment.d", "bash_completion"];
 
 /// Variables that name such a file, or the folder in which programs look for it: the name beneath it is empty
 /// where the variable names the file itself.
-const NAMED: [(&str, &str); 21] = [
+const NAMED: [(&str, &str); 16] = [
     // bash reads it before each script, other shells when a person starts them.
     ("BASH_ENV", ""),
     ("ENV", ""),
     ("INPUTRC", ""),
     ("BASH_COMPLETION_USER_FILE", ""),
     ("BASH_COMPLETION_USER_DIR", "completions"),
-    ("ZDOTDIR", ".zshenv"),
-    ("ZDOTDIR", ".zprofile"),
-    ("ZDOTDIR", ".zshrc"),
-    ("ZDOTDIR", ".zlogin"),
-    ("ZDOTDIR", ".zlogout"),
     ("GIT_CONFIG_GLOBAL", ""),
     ("GIT_CONFIG_SYSTEM", ""),
     // Every repository that is made gets a copy.
@@ -98,9 +91,11 @@ impl Config {
         let folders = &self.folders;
         let beside = folders.config.parent().unwrap_or(&folders.config);
         let of_home = IN_HOME.iter().map(|name| folders.home.join(name));
+        let of_zsh = of_zsh_in(&folders.home);
         let of_config = IN_CONFIG.iter().map(|name| beside.join(name));
         let own = [folders.config.clone(), folders.config_file()];
-        let mut files: Vec<PathBuf> = own.into_iter().chain(of_home).chain(of_config).collect();
+        let mut files: Vec<PathBuf> =
+            own.into_iter().chain(of_home).chain(of_zsh).chain(of_config).collect();
         let mut named = self.files_named();
         let names = |files: &[PathBuf]| mounts.elsewhere(files.iter().map(PathBuf::as_path));
         files.extend(names(&files));
@@ -118,6 +113,12 @@ impl Config {
                 beneath => Some(path.join(beneath)),
             })
         });
-        named.collect()
+        let of_zsh = self.environment.paths("ZDOTDIR", false, home);
+        named.chain(of_zsh.iter().flat_map(|folder| of_zsh_in(folder))).collect()
     }
+}
+
+fn of_zsh_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let names = OF_ZSH.iter().flat_map(|name| [(*name).to_owned(), format!("{name}.zwc")]);
+    names.map(|name| folder.join(name))
 }

@@ -96,10 +96,11 @@ fn in_a_home_that_is_the_workspace_startup_files_stay_as_they_are() {
     const COMMAND: &str = "echo evil >> .bashrc; echo evil > new; mv new .zshenv
         mkdir -p .config/autostart .config/fish && echo evil | tee .config/autostart/a .config/fish/config.fish .config/bash_completion
         d=.local/share/bash-completion/completions; mkdir -p $d && echo evil > $d/ls
-        for f in .inputrc .bash_completion .cshrc .tcshrc .login .logout .kshrc .mkshrc; do echo evil > $f; done
+        for f in .zshrc.zwc .inputrc .bash_completion .cshrc .tcshrc .login .logout .kshrc .mkshrc; do echo evil > $f; done
         git config --global alias.st '!evil'; git config --global user.name Ada; echo mine > .note";
-    const MADE: [&str; 14] = [
+    const MADE: [&str; 15] = [
         ".zshenv",
+        ".zshrc.zwc",
         ".profile",
         ".config/autostart/a",
         ".config/fish/config.fish",
