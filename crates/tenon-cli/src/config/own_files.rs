@@ -59,7 +59,7 @@ const IN_CONFIG: [&str; 6] =
 
 /// Variables that name such a file, or the folder in which programs look for it: the name beneath it is empty
 /// where the variable names the file itself.
-const NAMED: [(&str, &str); 16] = [
+const NAMED: [(&str, &str); 17] = [
     // bash reads it before each script, other shells when a person starts them.
     ("BASH_ENV", ""),
     ("ENV", ""),
@@ -74,6 +74,7 @@ const NAMED: [(&str, &str); 16] = [
     ("GIT_TEMPLATE_DIR", "config.worktree"),
     ("GIT_TEMPLATE_DIR", "hooks"),
     ("GIT_TEMPLATE_DIR", "info"),
+    ("GIT_TEMPLATE_DIR", "lazygit.yml"),
     ("PYTHONSTARTUP", ""),
     ("XDG_DATA_HOME", "systemd/user"),
     ("XDG_DATA_HOME", "bash-completion/completions"),

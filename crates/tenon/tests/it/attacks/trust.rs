@@ -193,7 +193,7 @@ pub(super) const ROWS: &[Row] = &[
         .needs(&["git"])
         .prints(&["end"]),
     row("files that variables of the user's name for programs to start with", &[
-        Call::Script("for f in gitconfig system env python inputrc xinitrc completion zsh/.zshrc zsh/.zshrc.zwc zsh/.zshenv template/config; do echo evil >> $f; done; mkdir -p template/hooks data/{,bash-completion/}completions && echo evil | tee template/hooks/pre-commit data/completions/ls > data/bash-completion/completions/ls; echo evil > new; mv new zsh/.zprofile; mv profile p; echo evil > profile; echo ok > zsh/plugin; echo end"),
+        Call::Script("for f in gitconfig system env python inputrc xinitrc completion zsh/.zshrc zsh/.zshrc.zwc zsh/.zshenv template/config template/lazygit.yml; do echo evil >> $f; done; mkdir -p template/hooks data/{,bash-completion/}completions && echo evil | tee template/hooks/pre-commit data/completions/ls > data/bash-completion/completions/ls; echo evil > new; mv new zsh/.zprofile; mv profile p; echo evil > profile; echo ok > zsh/plugin; echo end"),
         Call::Tool("write_file", r#"{"path":"@ROW@/zsh/.zlogin","content":"evil"}"#),
         Call::Tool("edit_file", r#"{"path":"@ROW@/gitconfig","old_text":"name = own","new_text":"name = evil"}"#),
         Call::Tool("write_file", r#"{"path":"@ROW@/python","content":"evil"}"#),
