@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use crate::environment::PATH_DEFAULT;
-use crate::links::resolved;
+use crate::links::leads_into;
 use crate::sandbox::programs::{folders, is_program};
 
 /// Everything but some folders.
@@ -33,11 +33,8 @@ impl OutsideRoots {
     /// Whether `path` is outside, as it is written, where it leads, and all the way there.
     #[must_use]
     pub fn has(&self, path: &Path) -> bool {
-        let is_inside = |path: &Path| self.roots.iter().any(|root| path.starts_with(root));
-        let leads_outside = |(end, links): (PathBuf, Vec<PathBuf>)| {
-            !is_inside(&end) && !links.iter().any(|link| is_inside(link))
-        };
-        path.is_absolute() && !is_inside(path) && resolved(path).is_some_and(leads_outside)
+        let is_inside = self.roots.iter().any(|root| path.starts_with(root));
+        path.is_absolute() && !is_inside && !leads_into(path, &self.roots)
     }
 
     /// Returns `all` without the variables that lead inside, and of `PATH` the folders that are outside, as

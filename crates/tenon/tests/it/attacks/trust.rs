@@ -171,7 +171,7 @@ pub(super) const ROWS: &[Row] = &[
         Call::Typed("doas -n true"),
     ])
     .flags(&["--allow", "bash(sudo -n true)", "--allow", "bash(doas -n true)"])
-    .given("PATH", "@WORK@/@ROW@/bin:/usr/bin:/bin")
+    .given(&[("PATH", "@WORK@/@ROW@/bin:/usr/bin:/bin")])
     .prints(&["made"])
     .never(&["nobody is here to ask"]),
     row("a pointer of git's into the home", OUT)
