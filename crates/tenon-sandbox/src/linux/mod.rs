@@ -23,6 +23,7 @@ pub(crate) mod process_tree;
 pub(crate) mod request;
 mod seccomp;
 pub(crate) mod set_id;
+mod shared_objects;
 mod shell;
 pub(crate) mod task;
 pub(crate) mod told;

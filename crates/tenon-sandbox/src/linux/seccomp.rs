@@ -14,6 +14,7 @@ use super::filter::{
     ANY_BIT, Calls, EQUAL, and, argument_offset, call, jump, load, pretend, refuse, short,
 };
 use super::notify::{ATTRIBUTES, ATTRIBUTES_HERE, FILE_FLAGS, FILE_SETATTR};
+use super::shared_objects::SHARED_OBJECTS;
 use super::told;
 
 /// Every flag with which clone, unshare and setns make a namespace, but CLONE_NEWTIME, which
@@ -167,7 +168,7 @@ const CHARACTER_AND_BLOCK: &[u32] = &[libc::S_IFCHR, libc::S_IFBLK];
 /// What reaches the machine where there are no namespaces.
 fn without_namespaces() -> Vec<(c_long, When, Errno)> {
     const SELF: &[u32] = &[0];
-    let of_the_machine = SHARED_OBJECTS.iter().map(|call| (*call, When::Always, Errno::PERM));
+    let shared = SHARED_OBJECTS.iter().map(|call| (*call, When::Always, Errno::PERM));
     let of_others = [
         // A limit of processor time ends a process as a signal does.
         (libc::SYS_prlimit64, When::NoneOf(0, SELF), Errno::PERM),
@@ -184,26 +185,8 @@ fn without_namespaces() -> Vec<(c_long, When, Errno)> {
         (libc::SYS_ioctl, When::OneOf(1, u32::MAX, &BY_READERS), Errno::PERM),
         (FILE_SETATTR, When::Always, Errno::PERM),
     ];
-    of_the_machine.chain(of_others).collect()
+    shared.chain(of_others).collect()
 }
-
-/// Memory, locks and queues of the machine's: what is made stays there when all who used it have ended, and what others
-/// of the same user made is known by its number, which the kernel lists, or by its name.
-const SHARED_OBJECTS: [c_long; 13] = [
-    libc::SYS_shmget,
-    libc::SYS_shmat,
-    libc::SYS_shmctl,
-    libc::SYS_semget,
-    libc::SYS_semop,
-    libc::SYS_semtimedop,
-    libc::SYS_semctl,
-    libc::SYS_msgget,
-    libc::SYS_msgsnd,
-    libc::SYS_msgrcv,
-    libc::SYS_msgctl,
-    libc::SYS_mq_open,
-    libc::SYS_mq_unlink,
-];
 
 const PRIORITY_OF_USER: u32 = 2;
 const IO_PRIORITY_OF_USER: u32 = 3;
@@ -456,9 +439,7 @@ mod tests {
             assert_eq!(answer, expected, "call {number} with {arguments:?}");
             check(Sockets::Internet, number, &arguments, ALLOWED);
         };
-        for number in SHARED_OBJECTS {
-            alone(number, [0, 4096], true);
-        }
+        SHARED_OBJECTS.iter().for_each(|call| alone(*call, [0, 4096], true));
         alone(libc::SYS_prlimit64, [2, 0], true);
         alone(libc::SYS_prlimit64, [0, 7], false);
         for scheduling in

@@ -3,7 +3,7 @@
 use crate::{
     program::{Place, check_only_wall},
     skipped::skipped,
-    writes_told::{APART, check, check_around},
+    writes_told::{APART, check, check_around, started_by},
 };
 
 /// Moves and hard links of the file `n` and the folder `d` to a place that is read-only to commands.
@@ -126,4 +126,30 @@ fn what_is_called_info_among_the_objects_of_a_repository_is_told_as_no_protected
         ("ln .git/info/exclude {}/x", Some("files: protected names in the workspace (.git/hooks")),
     ];
     check(&Place::new(), &["a"], &rows);
+}
+
+#[test]
+fn a_move_to_another_disk_of_the_machine_is_told_as_no_wall() {
+    let place = Place::new();
+    place.write("work/a", "");
+    std::fs::create_dir_all(place.path("work/disk")).unwrap();
+    let mount = "mount -t tmpfs none disk && exec \"$@\"";
+    let probe = ["-m", "sh", "-c", mount, "sh", "true"];
+    if !place.program("unshare", &probe).output().is_ok_and(|run| run.status.success()) {
+        return skipped("no mount namespace can be had here");
+    }
+    let program = env!("CARGO_BIN_EXE_tenon");
+    let front = ["unshare", "-m", "sh", "-c", mount, "sh", program];
+    let commands = [
+        "ln a disk/b",
+        "perl -e 'rename \"a\", \"disk/b\"'",
+        "perl -e 'rename \"a\", \"disk/b\" or exit 1'",
+        "perl -e 'rename \"disk\", \"d2\" or exit 1'",
+    ];
+    let disk = place.path("work/disk").display().to_string();
+    let flags = ["--sandbox", "a", "--add-dir", &disk];
+    let told =
+        place.results_of(commands.into_iter(), &flags, |tenon| started_by(&place, &front, tenon));
+    let Some(told) = told else { return skipped("this machine gives no tier a") };
+    commands.iter().zip(&told).for_each(|(command, told)| check_only_wall(command, told, None));
 }

@@ -540,7 +540,11 @@ fn a_move_of_a_protected_name_is_told_as_such_also_where_the_program_says_nothin
 }
 
 /// Has `tenon` started by the program that `front` begins with.
-fn started_by<'a>(place: &Place, front: &[&str], tenon: &'a mut Command) -> &'a mut Command {
+pub(crate) fn started_by<'a>(
+    place: &Place,
+    front: &[&str],
+    tenon: &'a mut Command,
+) -> &'a mut Command {
     let arguments = tenon.get_args().map(|it| it.to_str().unwrap().to_owned());
     let arguments: Vec<String> = arguments.collect();
     let (program, front) = front.split_first().unwrap();
@@ -575,30 +579,4 @@ fn a_move_is_told_to_an_ordinary_user_too() {
     {
         check_only_wall(command, told, expected);
     }
-}
-
-#[test]
-fn a_move_to_another_disk_of_the_machine_is_told_as_no_wall() {
-    let place = Place::new();
-    place.write("work/a", "");
-    std::fs::create_dir_all(place.path("work/disk")).unwrap();
-    let mount = "mount -t tmpfs none disk && exec \"$@\"";
-    let probe = ["-m", "sh", "-c", mount, "sh", "true"];
-    if !place.program("unshare", &probe).output().is_ok_and(|run| run.status.success()) {
-        return skipped("no mount namespace can be had here");
-    }
-    let program = env!("CARGO_BIN_EXE_tenon");
-    let front = ["unshare", "-m", "sh", "-c", mount, "sh", program];
-    let commands = [
-        "ln a disk/b",
-        "perl -e 'rename \"a\", \"disk/b\"'",
-        "perl -e 'rename \"a\", \"disk/b\" or exit 1'",
-        "perl -e 'rename \"disk\", \"d2\" or exit 1'",
-    ];
-    let disk = place.path("work/disk").display().to_string();
-    let flags = ["--sandbox", "a", "--add-dir", &disk];
-    let told =
-        place.results_of(commands.into_iter(), &flags, |tenon| started_by(&place, &front, tenon));
-    let Some(told) = told else { return skipped("this machine gives no tier a") };
-    commands.iter().zip(&told).for_each(|(command, told)| check_only_wall(command, told, None));
 }
