@@ -36,6 +36,7 @@ mod syntax;
 mod terminal;
 mod told;
 mod toolchains;
+mod unsure;
 mod variables;
 mod walk;
 mod word;

@@ -20,6 +20,7 @@ mod rules;
 mod shell;
 mod tools;
 mod twice;
+mod unsure;
 mod values;
 mod ways;
 mod work;

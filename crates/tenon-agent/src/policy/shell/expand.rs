@@ -11,6 +11,9 @@ use super::walk::{Walker, is_filled};
 use super::word::{self, Extent, Piece, Unknown, Word};
 use super::words::{is_name, variable_of};
 
+/// The signs at which values are split; the first joins those of `"$*"`.
+const IFS: &str = "IFS";
+
 /// Whether values are split into words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quoted {
@@ -84,12 +87,23 @@ impl Walker {
 
     fn split(&self, value: &[Piece]) -> Vec<Piece> {
         // Another IFS splits elsewhere.
-        match self.variables.contains_key("IFS") {
+        match self.may_split_elsewhere() {
             true => {
                 word::spread(word::made_of(Word { pieces: value.to_vec() }.made()), Extent::Several)
             }
             false => word::split_value(value),
         }
+    }
+
+    fn may_split_elsewhere(&self) -> bool {
+        self.state.untold || self.variables.contains_key(IFS)
+    }
+
+    /// Says whether `"$*"` and `"${x[*]}"` have a blank between their words: the first sign of IFS.
+    fn joins_by_blank(&self) -> bool {
+        let begins = |pieces: &Vec<Piece>| matches!(pieces.first(), Some(Piece::Text(text)) if text.starts_with(' '));
+        let is_known = |value: &Option<Vec<Piece>>| value.as_ref().is_some_and(begins);
+        !self.state.untold && self.variables.get(IFS).is_none_or(is_known)
     }
 
     fn variable(&mut self, name: &str, quoted: Quoted) -> Vec<Piece> {
@@ -110,6 +124,9 @@ impl Walker {
                 // Of `"$@"` each word is as it was given.
                 let keeps = name == "@" || variable_of(name) != name;
                 return match quoted {
+                    Quoted::Yes if name == "*" && !self.joins_by_blank() => {
+                        word::made_of(Word { pieces: value }.made())
+                    }
                     Quoted::Yes if keeps => value,
                     Quoted::Yes => word::spread(value, Extent::One),
                     Quoted::No => self.split(&value),
@@ -124,7 +141,7 @@ impl Walker {
             word::BEGIN_NAME => vec![Piece::Begin],
             "TMPDIR" => vec![Piece::Text("/tmp".to_owned())],
             "BASH" | "SHELL" => vec![Piece::Text("/bin/bash".to_owned())],
-            "IFS" if quoted == Quoted::No => vec![Piece::Break],
+            IFS if quoted == Quoted::No => vec![Piece::Break],
             _ if is_filled(name) => word::holding(unknown(), self.held(name)),
             _ => {
                 // A parameter that the line does not set is empty, or told by a call.
@@ -145,7 +162,7 @@ impl Walker {
 
     /// Returns what is known of a number: with another IFS it may be split.
     fn number(&self) -> Holds {
-        if self.variables.contains_key("IFS") { Holds::Anything } else { Holds::Number }
+        if self.may_split_elsewhere() { Holds::Anything } else { Holds::Number }
     }
 
     fn expansion(&mut self, expansion: &Expansion, quoted: Quoted) -> Vec<Piece> {
@@ -212,7 +229,7 @@ impl Walker {
     /// Returns all elements of an array as one word.
     fn joined(&mut self, elements: &str) -> Vec<Piece> {
         let value = self.variable(elements, Quoted::Yes);
-        if self.variables.contains_key("IFS") {
+        if !self.joins_by_blank() {
             return word::made_of(Word { pieces: value }.made());
         }
         let parts = value.split(|piece| *piece == Piece::Break);

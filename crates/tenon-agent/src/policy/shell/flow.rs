@@ -43,7 +43,9 @@ impl Walker {
         let changes = self.changes.len();
         let sinks = std::mem::take(&mut self.sinks);
         let traps = std::mem::take(&mut self.traps);
+        let (frame, branches, locals) = (self.frame, self.branches, self.locals.clone());
         let result = act(self);
+        (self.frame, self.branches, self.locals) = (frame, branches, locals);
         self.end_traps();
         self.count(self.changes.len().saturating_sub(changes));
         let mut names = BTreeSet::new();
@@ -68,7 +70,7 @@ impl Walker {
     }
 
     /// Forgets the variables that do not have the value which they had at that change.
-    fn forget_since(&mut self, start: usize) {
+    pub(super) fn forget_since(&mut self, start: usize) {
         self.count(self.changes.len().saturating_sub(start));
         if self.is_tired() {
             // It is doubtful whatever comes.
@@ -209,6 +211,7 @@ impl Walker {
         let single = matches!(values.as_slice(), [one] if one.unknown().next().is_none());
         self.given(name);
         let start = self.changes.len();
+        let breaks = self.sure.breaks;
         let set = self.rehearsed(|walker| walker.list(body));
         self.passes += values.len();
         if values.iter().any(|value| value.literal().is_none()) {
@@ -226,6 +229,9 @@ impl Walker {
         }
         let last = self.variables.get(name).cloned().flatten().filter(|_| single);
         self.forget_since(start);
+        if self.sure.breaks > breaks || self.sure.is_left_anywhere {
+            self.forget(&set);
+        }
         if !set.names.contains(name) {
             self.put(name.to_owned(), Some(last));
         }
@@ -233,7 +239,9 @@ impl Walker {
 
     pub(super) fn function(&mut self, name: &str, body: &Rc<Command>) {
         let start = self.commands.len();
-        self.isolated(|walker| walker.branched(|walker| walker.command(body)));
+        self.isolated(|walker| {
+            walker.framed(true, |walker| walker.branched(|walker| walker.command(body)));
+        });
         self.functions.push((name.to_owned(), start..self.commands.len()));
         let callees = Rc::make_mut(&mut self.state.callees);
         let callee = callees.entry(name.to_owned()).or_default();
@@ -287,23 +295,25 @@ impl Walker {
         values.extend(given.map(|(name, value)| (name.clone(), value.pieces.clone())));
         self.passes += 1;
         self.calls += 1;
+        let start = self.changes.len();
         let shadowed = self.shadow(values.into_iter());
         self.locals.push(Vec::new());
         let reads = self.enter_file(&redirects);
-        match callee.bodies.as_slice() {
-            [body] if callee.is_sure => self.command(body),
+        self.framed(true, |walker| match callee.bodies.as_slice() {
+            [body] if callee.is_sure => walker.command(body),
             bodies => {
                 for body in bodies {
-                    self.branched(|walker| walker.command(body));
+                    walker.branched(|walker| walker.command(body));
                 }
             }
-        }
+        });
         if let Some(reads) = reads {
             self.state.reads = reads;
         }
-        let locals = self.locals.pop().unwrap_or_default();
-        self.unshadow(locals);
+        let mut names = self.end_locals();
+        names.extend(shadowed.iter().map(|(name, _)| name.clone()));
         self.unshadow(shadowed);
+        self.settle(start, &names);
         self.calls -= 1;
     }
 
@@ -321,12 +331,17 @@ impl Walker {
         }
         let (start, folder) = (self.commands.len(), self.state.folder.clone());
         let folders = self.state.folders.clone();
-        let (moved, set) = self.isolated_with_names(|walker| {
-            walker.script(&text);
-            walker.state.folder != folder
+        let breaks = self.sure.breaks;
+        let ((moved, is_left), set) = self.isolated_with_names(|walker| {
+            let is_left = walker.framed(true, |walker| walker.script(&text));
+            (walker.state.folder != folder, is_left)
         });
         let (seen, launched_by) = (start..self.commands.len(), self.state.launched_by);
         if !at_exit {
+            if is_left || self.sure.breaks > breaks {
+                self.sure.is_left_anywhere = true;
+                self.leave();
+            }
             self.forget(&set);
             self.may_move_again(&set);
             self.unsteady.extend(set.names);

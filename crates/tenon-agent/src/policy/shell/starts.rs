@@ -113,6 +113,7 @@ impl Walker {
             }
             Launched::Command(_) => self.doubt("it is nested too deeply"),
             Launched::Shell { text, made, parameters } => self.isolated(|walker| {
+                walker.enter_shell();
                 walker.flow_script(&made);
                 let (own, rest) = parameters.split_at(parameters.len().min(1));
                 let own = own.first().map(|word| ("0".to_owned(), word.pieces.clone()));
@@ -129,8 +130,11 @@ impl Walker {
             Launched::Script { text, same_shell, made } => {
                 self.flow_script(&made);
                 match same_shell {
-                    true => self.script(&text),
-                    false => self.isolated(|walker| walker.script(&text)),
+                    true => self.script_within(&text),
+                    false => self.isolated(|walker| {
+                        walker.enter_shell();
+                        walker.script(&text);
+                    }),
                 }
             }
         }

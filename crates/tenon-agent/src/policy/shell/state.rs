@@ -48,9 +48,6 @@ const SETTERS: &[Setter] = &[
     setter("wait", ("p", "p"), None, &[]),
 ];
 
-/// Builtins that make variables of a function's own.
-const LOCAL: &[&str] = &["declare", "local", "typeset"];
-
 /// Options of `shopt`, and of `set` by way of it, that change how a script is read.
 const CHANGING_OPTIONS: &[&str] =
     &["cdable_vars", "expand_aliases", "extglob", "keyword", "lastpipe", "posix"];
@@ -119,6 +116,9 @@ impl Walker {
                 }
             }
             "popd" => self.change_folder(None),
+            "return" => self.leave(),
+            "break" | "continue" => self.sure.breaks += 1,
+            "ulimit" => self.sure.opens = false,
             "shift" | "set" => {
                 let command = command.clone();
                 if name == "set" {
@@ -166,6 +166,7 @@ impl Walker {
             Rc::make_mut(&mut self.state.callees)
                 .values_mut()
                 .for_each(|callee| callee.is_sure = false);
+            names.iter().filter_map(Word::literal).for_each(|name| self.may_end_local(name));
             let stays = |name: &str| hidden::is_prompt(name) || hidden::is_startup(name);
             names.retain(|name| !name.literal().is_some_and(stays));
         }
@@ -271,6 +272,7 @@ impl Walker {
         let has = |letters: &str| options.iter().any(|word| has_letter(word, letters));
         let is = |name: &str| command.words.first().and_then(Word::literal) == Some(name);
         let is_export = is("export");
+        self.note_keys(&command.words);
         if !is_export && has("n") {
             (self.chooses_programs, self.state.untold) = (true, true);
             if command.assignments.iter().any(|(_, value)| !value.literal().is_some_and(is_name)) {
@@ -288,7 +290,7 @@ impl Walker {
         let bare = words.iter().filter(|word| is_bare_name(word)).filter_map(|word| word.literal());
         let bare: Vec<_> = bare.map(str::to_owned).collect();
         for name in &bare {
-            if self.localize(&command.words, name) {
+            if self.localize(&command.words, name).is_some() {
                 self.given(name);
             }
         }
@@ -313,22 +315,6 @@ impl Walker {
                 self.put(name, Some(None));
             }
         }
-    }
-
-    /// Notes what a variable was that these words make one of the function being called; says
-    /// whether they do.
-    pub(super) fn localize(&mut self, words: &[Word], name: &str) -> bool {
-        let declares =
-            words.first().and_then(Word::literal).is_some_and(|name| LOCAL.contains(&name));
-        if !declares || words.iter().any(|word| has_letter(word, "g")) {
-            return false;
-        }
-        let before = self.variables.get(name).cloned();
-        let Some(row) = self.locals.last_mut() else { return false };
-        if !row.iter().any(|(other, _)| other == name) {
-            row.push((name.to_owned(), before));
-        }
-        true
     }
 
     /// Takes in that the shell goes to a folder, or that it is not known where it goes; and that it
@@ -416,7 +402,7 @@ fn has_word(command: &SimpleCommand, text: &str) -> bool {
 }
 
 /// Says whether a word is an option with one of these letters.
-fn has_letter(word: &Word, letters: &str) -> bool {
+pub(super) fn has_letter(word: &Word, letters: &str) -> bool {
     let given = word.prefix().strip_prefix(['-', '+']);
     given.is_some_and(|given| !given.starts_with('-') && given.contains(is_in(letters)))
 }

@@ -19,6 +19,7 @@ use super::syntax::{
     Assignment, Command, Kind, List, Operator, Pipeline, Simple, Target, WrittenRedirect,
     WrittenWord,
 };
+use super::unsure::{Frame, Local, Sure};
 use super::word::{self, Piece, Word};
 use super::words::variable_of;
 use super::{NESTING_MAX, Parsed, Redirect, RedirectKind, SimpleCommand};
@@ -165,8 +166,10 @@ pub(super) struct Walker {
     pub(super) changes: Vec<Change>,
     /// Variables that do not keep what is assigned to them: numbers, capitals, readonly.
     pub(super) unsteady: HashSet<String>,
-    /// What the variables that are local to the functions being called were before, one row each.
-    pub(super) locals: Vec<Vec<Change>>,
+    /// The variables that are local to the functions being called, one row each.
+    pub(super) locals: Vec<Vec<Local>>,
+    pub(super) frame: Frame,
+    pub(super) sure: Sure,
     pub(super) traps: Vec<Trap>,
     /// What `~`, `~+` and `cd` alone stand for is set.
     moves_home: bool,
@@ -285,7 +288,10 @@ impl Walker {
         }
         self.nesting += 1;
         match &command.kind {
-            Kind::Simple(simple) => self.simple(simple, &command.redirects),
+            Kind::Simple(simple) => {
+                let fails = self.may_fail(&command.redirects);
+                self.perhaps_done(fails, |walker| walker.simple(simple, &command.redirects));
+            }
             kind => {
                 let redirects = self.redirects(&command.redirects);
                 let sinks = std::mem::take(&mut self.sinks);
@@ -301,7 +307,8 @@ impl Walker {
                 let text = text.map(|one| one.target.clone()).or_else(|| self.state.text.clone());
                 let text = std::mem::replace(&mut self.state.text, text);
                 let reads = self.enter_file(&redirects);
-                self.compound(kind);
+                let fails = self.may_fail(&command.redirects);
+                self.perhaps_done(fails, |walker| walker.compound(kind));
                 self.state.text = text;
                 if let Some(reads) = reads {
                     self.state.reads = reads;
@@ -370,9 +377,7 @@ impl Walker {
         }
         for assignment in &simple.declared {
             let (assigned, elements) = self.assigned(assignment);
-            self.localize(&command.words, &assigned.0);
-            self.set(&assigned.0, assigned.1.clone());
-            self.keep_elements(&assigned.0, elements);
+            self.declared(&command.words, &assigned, elements);
             command.assignments.push(assigned);
         }
         command.redirects = self.redirects(redirects);
@@ -393,6 +398,7 @@ impl Walker {
             if let Some(name) = &redirect.descriptor {
                 self.given(name);
             }
+            self.note_closed(redirect);
             let targets = match &redirect.target {
                 Target::Word(word) if redirect.operator == Operator::Text => {
                     vec![self.unsplit(word)]
