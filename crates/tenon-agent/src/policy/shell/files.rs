@@ -131,6 +131,19 @@ fn copied(command: &SimpleCommand) -> Option<(Word, Word)> {
     Some((source.clone(), target.clone()))
 }
 
+/// Says whether the shell itself goes on with the redirects of a command (`exec 3> file`).
+fn is_permanent(command: &SimpleCommand) -> bool {
+    const THROUGH: &[&str] = &["builtin", "command", "exec"];
+    let is_through =
+        |word: &Word| word.prefix().starts_with('-') || word.literal().is_some_and(is_in(THROUGH));
+    command.words.iter().all(is_through)
+        && command.words.iter().any(|word| word.literal() == Some("exec"))
+}
+
+fn is_in(names: &'static [&'static str]) -> impl Fn(&str) -> bool {
+    move |name| names.contains(&name)
+}
+
 fn operands(command: &SimpleCommand) -> &[Word] {
     skip_options(command.arguments(), &["-m", "-o", "-g"])
 }
@@ -183,6 +196,11 @@ impl Walker {
                 None => {}
             }
         }
+        if is_permanent(command) {
+            // What is written there later is not looked for.
+            let opened = command.redirects.iter().filter(|one| one.kind == RedirectKind::Write);
+            opened.filter_map(|one| name(&one.target)).for_each(|file| self.keep_changed(file));
+        }
         if command.program().is_some_and(|name| PIPES.contains(&name)) {
             let made = command.arguments().iter().filter(|word| word.is_no_option());
             made.filter_map(name).for_each(|made| self.keep_changed(made));
@@ -198,6 +216,31 @@ impl Walker {
             }
             if !self.is_same(&from, &to) && self.renamed.len() < FILES_MAX {
                 self.renamed.insert(to, from);
+            }
+        }
+    }
+
+    /// Takes in what the commands that a command started, or a function, write to its files.
+    pub(super) fn keep_output(&mut self, index: usize) {
+        let Some(command) = self.commands.get(index) else { return };
+        let written = command.redirects.iter().filter(|one| one.kind == RedirectKind::Write);
+        let files: Vec<_> = written.filter_map(|one| name(&one.target)).collect();
+        let mut left = FEED_MAX;
+        if files.is_empty() || self.content(command, &mut left).is_some() {
+            return;
+        }
+        let mut texts = Vec::new();
+        for one in self.commands.get(index + 1..).unwrap_or_default() {
+            let Some(rest) = left.checked_sub(1) else { break };
+            left = rest;
+            texts.extend(self.content(one, &mut left));
+        }
+        let content = if left == 0 { Some(Content::Changed) } else { Content::of(texts) };
+        for file in files {
+            match &content {
+                Some(Content::Text(text)) => self.keep_file(file, text),
+                Some(Content::Changed) => self.keep_changed(file),
+                None => {}
             }
         }
     }
@@ -278,6 +321,13 @@ impl Walker {
         files
     }
 
+    /// Forgets the variables that a script sets which the line has written and this shell runs.
+    fn forget_sourced(&mut self, file: &str) {
+        let Some(text) = self.written.get(file).cloned() else { return };
+        let set = self.rehearsed(|walker| walker.script_within(&text));
+        self.forget(&set);
+    }
+
     /// Reads the scripts that a command runs and the line has written, each once.
     pub(super) fn run_written(&mut self, index: usize) {
         let makes = |command: &&SimpleCommand| {
@@ -301,6 +351,9 @@ impl Walker {
         for file in self.scripts(&command).iter().filter_map(name) {
             if self.changed.contains(&file) {
                 self.starts(index, &[Launched::Unknown]);
+            }
+            if matches!(command.program(), Some("." | "source")) {
+                self.forget_sourced(&file);
             }
             let Some(text) = self.written.remove(&file) else { continue };
             let interpreter = text.lines().next().and_then(|line| line.strip_prefix("#!"));

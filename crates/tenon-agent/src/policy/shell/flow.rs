@@ -23,7 +23,7 @@ const EXIT: &str = "exit";
 
 /// What a part of a line sets.
 #[derive(Default)]
-struct Set {
+pub(super) struct Set {
     names: BTreeSet<String>,
     /// Any variable may be among them.
     untold: bool,
@@ -155,7 +155,7 @@ impl Walker {
         }
     }
 
-    fn forget(&mut self, set: &Set) {
+    pub(super) fn forget(&mut self, set: &Set) {
         self.count(set.names.len());
         for name in &set.names {
             self.put(name.clone(), Some(None));
@@ -171,7 +171,7 @@ impl Walker {
     }
 
     /// Returns what something sets, and forgets all else about it.
-    fn rehearsed(&mut self, act: impl FnOnce(&mut Walker)) -> Set {
+    pub(super) fn rehearsed(&mut self, act: impl FnOnce(&mut Walker)) -> Set {
         if self.rehearses {
             return Set::default();
         }

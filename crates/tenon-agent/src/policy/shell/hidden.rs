@@ -9,7 +9,7 @@ use super::made::Made;
 use super::runners;
 use super::settings;
 use super::word::{Piece, Word};
-use super::{RedirectKind, SimpleCommand};
+use super::{Redirect, RedirectKind, SimpleCommand};
 use crate::policy::quoted;
 
 /// Programs whose output is a text that nobody can see in the command line.
@@ -91,7 +91,26 @@ pub(super) fn of_variables(command: &SimpleCommand) -> Vec<Launched> {
         }
         _ => substitutions(value).into_iter().collect(),
     });
+    let assigned = assigned.chain(command.assignments.iter().flat_map(of_options));
     assigned.chain(settings::of_variables(command)).collect()
+}
+
+/// Returns what a program runs by options in a variable, or by code in it.
+fn of_options((name, value): &(String, Word)) -> Vec<Launched> {
+    match (name.as_str(), value.literal()) {
+        ("PERL5DB" | "TAR_OPTIONS", Some("")) => Vec::new(),
+        ("PERL5DB", _) => vec![Launched::Unknown],
+        ("TAR_OPTIONS", Some(text)) => {
+            // Behind a backslash a blank stands within an option.
+            let escaped = text.contains('\\').then(|| text.replace('\\', ""));
+            let words = text.split_whitespace().map(str::to_owned).chain(escaped);
+            runners::launched("tar", &words.map(Word::text).collect::<Vec<_>>())
+        }
+        ("TAR_OPTIONS", None) => {
+            vec![Launched::Perhaps { text: value.clone(), is_given: true }]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Says whether bash runs what stands in a variable when it prints a prompt, or a command (`set -x`).
@@ -280,6 +299,12 @@ pub(super) fn fed(
         return script(text.target.clone(), same_shell);
     }
     if reads(RedirectKind::Read).is_some_and(|one| arguments::is_output(&one.target)) {
+        return vec![Launched::Unknown];
+    }
+    // `<&$fd`: what is written there is not looked for.
+    let is_open =
+        |one: &Redirect| one.kind == RedirectKind::Descriptor && one.target.literal().is_none();
+    if command.redirects.iter().any(is_open) {
         return vec![Launched::Unknown];
     }
     let texts: Option<Vec<_>> = feed.iter().map(written).collect();

@@ -67,6 +67,7 @@ const VARIABLES: &[&str] = &[
     "DELTA_PAGER",
     "EDITOR",
     "FCEDIT",
+    "FZF_DEFAULT_COMMAND",
     "GH_BROWSER",
     "GH_EDITOR",
     "GH_PAGER",

@@ -7,7 +7,7 @@ use super::perhaps::{self, PERHAPS_MAX, Perhaps};
 use super::shells;
 use super::walk::{TOO_MANY, Walker};
 use super::word::Word;
-use super::{Launches, NESTING_MAX};
+use super::{Launches, NESTING_MAX, Redirect, RedirectKind};
 
 impl Walker {
     /// Takes in what may run by words that are not known.
@@ -82,6 +82,19 @@ impl Walker {
         }
         self.starts(index, &launched);
         self.launch_all(index, launched);
+    }
+
+    /// Takes in that the commands from there on read what the line writes to a descriptor: what
+    /// they run by it is not known.
+    pub(super) fn reads_descriptor(&mut self, start: usize) {
+        let is_input = |one: &Redirect| matches!(one.kind, RedirectKind::Read | RedirectKind::Text);
+        for index in start..self.commands.len() {
+            let Some(command) = self.commands.get(index) else { return };
+            let has_own = command.piped_from.is_some() || command.redirects.iter().any(is_input);
+            if !has_own && shells::runs_input(command) {
+                self.starts(index, &[Launched::Unknown]);
+            }
+        }
     }
 
     /// Notes at a command what it starts.

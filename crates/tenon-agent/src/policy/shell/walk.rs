@@ -352,7 +352,12 @@ impl Walker {
             Kind::Coprocess { name, command } => {
                 self.given(name);
                 let start = self.commands.len();
-                self.isolated(|walker| walker.command(command));
+                self.isolated(|walker| {
+                    let state = &mut walker.state;
+                    (state.input, state.reads, state.text) = (None, None, None);
+                    walker.command(command);
+                });
+                self.reads_descriptor(start);
                 let made = self.output(start..self.commands.len());
                 self.values.flow(made::DESCRIPTOR, &made);
                 for command in self.commands.iter_mut().skip(start) {
@@ -465,6 +470,7 @@ impl Walker {
         let input = self.enter_input(index);
         self.call(index);
         self.launch_all(index, launched);
+        self.keep_output(index);
         if !self.keeps_input(index) {
             (self.state.input, self.state.text) = input;
         }
