@@ -171,7 +171,7 @@ async fn check_host(
     setup::rules(config, session)?;
     let workspace = setup::workspace(config, session)?;
     let (proxy, network) = setup::proxy(config, &workspace).await?;
-    let event = proxy.judge(host).map_err(|error| match HostRule::from_str(host) {
+    let event = proxy.judge_here(host).await.map_err(|error| match HostRule::from_str(host) {
         Ok(_) => CliError::usage(Text::ManyHosts.with(&[("name", &host)])),
         Err(_) => CliError::usage(Text::NoHost.with(&[("name", &host)])).with_source(error),
     })?;

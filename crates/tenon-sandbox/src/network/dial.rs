@@ -93,6 +93,24 @@ impl Dialer {
         Ok(Reached { stream: BufReader::new(stream), address: Some(address) })
     }
 
+    /// Returns why no address of a target may be dialled that is this machine by its name. Other names
+    /// are not resolved.
+    pub(super) async fn refused_here(
+        &self,
+        target: &Target,
+        rules: &watch::Receiver<Rules>,
+    ) -> Option<Refusal> {
+        let Host::Name(name) = &target.host else { return None };
+        if Some(&target.host) != Host::localhost().as_ref() {
+            return None;
+        }
+        let addresses = self.resolve(name.as_str()).await.ok()?;
+        match checked(&addresses, target.port, rules) {
+            Err(DialError::Refused(refusal)) => Some(refusal),
+            Ok(_) | Err(DialError::Failed(_)) => None,
+        }
+    }
+
     async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, DialError> {
         match timeout(self.timeout, self.resolver.resolve(host)).await {
             Ok(Ok(addresses)) if addresses.is_empty() => {

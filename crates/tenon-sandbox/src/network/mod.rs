@@ -196,6 +196,28 @@ impl Proxy {
         Ok(NetworkEvent::of(&target, outcome))
     }
 
+    /// Returns the same, and of `localhost`, which is looked up, also what the rules say of the
+    /// addresses that it leads to.
+    ///
+    /// # Errors
+    ///
+    /// If the text names no host.
+    pub async fn judge_here(&self, host: &str) -> Result<NetworkEvent, HostError> {
+        let event = self.judge(host)?;
+        let target = Target::parse(host, Some(TLS_PORT))?;
+        let rules = self.shared.rules.subscribe();
+        let refusal = match &event.outcome {
+            NetworkOutcome::Allowed { .. } => {
+                self.shared.dialer.refused_here(&target, &rules).await
+            }
+            NetworkOutcome::Refused(_) | NetworkOutcome::Failed { .. } => None,
+        };
+        Ok(match refusal {
+            Some(refusal) => NetworkEvent::of(&target, NetworkOutcome::Refused(refusal)),
+            None => event,
+        })
+    }
+
     /// Returns which of the names by which commands reach their own loopback they do not ask for here:
     /// those that no rule speaks of. One of a rule is this machine's.
     pub(crate) fn names_inside(&self) -> String {

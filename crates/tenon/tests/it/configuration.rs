@@ -348,6 +348,23 @@ fn a_denied_host_is_listed_and_needs_the_proxy() {
     place.run(&["--model", &script, "--net", "a.example.com", "go"]).ends_with(0);
 }
 
+/// The proxy looks at the addresses that a name leads to; of this machine's own that is said before.
+#[test]
+fn a_denied_address_of_this_machine_is_denied_by_its_name_too() {
+    let place = Place::new();
+    let check = |denied: &[&str], status, part: &str| {
+        let denials = denied.iter().flat_map(|rule| ["--deny", rule]);
+        let arguments = ["permissions", "check", "--tool", "net", "localhost:18734"];
+        let arguments = arguments.into_iter().chain(["--net", "localhost:18734"]).chain(denials);
+        let run = place.run(&arguments.collect::<Vec<_>>()).ends_with(status);
+        assert!(run.out.contains(part), "{denied:?}, {part}: {run:?}");
+    };
+    check(&[], 0, "rule: --net localhost:18734");
+    check(&["net(127.0.0.1:1)", "net([::1]:1)"], 0, "rule: --net localhost:18734");
+    check(&["net(127.0.0.1)", "net([::1])"], 1, "deny: the rule net(");
+    check(&["net(127.0.0.1:18734)", "net([::1]:18734)"], 1, "deny: the rule net(");
+}
+
 #[test]
 fn a_limit_of_money_needs_a_price_that_is_known() {
     let place = Place::new();
