@@ -15,6 +15,7 @@ mod expand;
 mod files;
 mod flow;
 mod folders;
+mod frame;
 mod given;
 mod hidden;
 mod holds;

@@ -151,6 +151,9 @@ impl Walker {
     pub(super) fn reads_from(&mut self, command: &SimpleCommand) -> Option<Word> {
         if matches!(command.words.as_slice(), [one] if one.literal() == Some("exec")) {
             self.enter_file(&command.redirects);
+            if command.redirects.iter().any(is_input) {
+                self.state.may_read_other = self.branches > 0;
+            }
         }
         let has_own = command.redirects.iter().any(is_input);
         self.state.reads.clone().filter(|_| !has_own)

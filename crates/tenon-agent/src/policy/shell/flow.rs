@@ -9,10 +9,11 @@ use std::rc::Rc;
 use super::SimpleCommand;
 use super::arguments::{POSITIONS, positions};
 use super::folders::Folders;
+use super::frame::Change;
 use super::made::{Holds, Made};
 use super::state;
 use super::syntax::{AndOr, Command, Kind, List, Pipeline, WrittenWord};
-use super::walk::{CALLS_MAX, Change, PASSES_MAX, Trap, Walker};
+use super::walk::{CALLS_MAX, PASSES_MAX, Trap, Walker};
 use super::word::{self, Piece, Word};
 
 /// Traps of one shell that are followed; people set one or two.

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::Word;
+use super::frame::{Change, Frame, Local, Value};
 use super::state::has_letter;
 use super::syntax::{Operator, Target, WrittenRedirect, WrittenWord};
-use super::walk::{Change, Value, Walker};
+use super::walk::Walker;
 use super::word::Piece;
 
 /// Builtins that make variables of a function's own.
@@ -17,44 +18,6 @@ const DECLARING: &str = "AacgIilnrtux";
 /// The same, of `export`, and of `readonly`.
 const OF_EXPORT: &str = "n";
 const OF_READONLY: &str = "aA";
-
-/// The function or the script that is being followed.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Frame {
-    /// `return` ends it.
-    ends: bool,
-    is_function: bool,
-    /// How many branches are around what surely runs in it, or behind the first `return`.
-    branches: usize,
-    /// Where it may have been left first, as an index into the changes.
-    left: Option<usize>,
-}
-
-/// A variable of a function's own, with what it was before.
-#[derive(Clone)]
-pub(super) struct Local {
-    change: Change,
-    /// It surely is one.
-    is_sure: bool,
-}
-
-/// What decides for the rest of a line whether a thing surely happens.
-pub(super) struct Sure {
-    /// How often `break` or `continue` was read.
-    pub(super) breaks: usize,
-    /// A trap may leave functions and loops anywhere.
-    pub(super) is_left_anywhere: bool,
-    /// Descriptors 0, 1 and 2 are open, and others can be opened.
-    pub(super) opens: bool,
-    /// An array may have keys that are texts.
-    has_keys: bool,
-}
-
-impl Default for Sure {
-    fn default() -> Sure {
-        Sure { breaks: 0, is_left_anywhere: false, opens: true, has_keys: false }
-    }
-}
 
 impl Walker {
     /// Does what `return` may end; says whether it may have.

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::folders::{self, Folders};
+use super::frame::{Change, Frame, Local, Sure, Value};
 use super::hidden::{self, TWICE};
 use super::launch;
 use super::made::{self, Made, Values};
@@ -19,7 +20,6 @@ use super::syntax::{
     Assignment, Command, Kind, List, Operator, Pipeline, Simple, Target, WrittenRedirect,
     WrittenWord,
 };
-use super::unsure::{Frame, Local, Sure};
 use super::word::{self, Piece, Word};
 use super::words::variable_of;
 use super::{NESTING_MAX, Parsed, Redirect, RedirectKind, SimpleCommand};
@@ -114,6 +114,8 @@ pub(super) struct State {
     pub(super) reads: Option<Word>,
     /// The text that the group around reads (`while read x; do …; done <<< text`).
     pub(super) text: Option<Word>,
+    /// The shell may read something else: `[ -t 0 ] || exec < file`.
+    pub(super) may_read_other: bool,
     pub(super) launched_by: Option<usize>,
     /// The functions that can be called.
     pub(super) callees: Rc<HashMap<String, Callee>>,
@@ -147,11 +149,6 @@ pub(super) struct Trap {
     /// The variables that were set since.
     pub(super) changed: HashSet<String>,
 }
-
-/// The value of a variable; `None`: set by this command line, but not known.
-pub(super) type Value = Option<Vec<Piece>>;
-/// A variable and what it was before.
-pub(super) type Change = (String, Option<Value>);
 
 #[derive(Default)]
 pub(super) struct Walker {
@@ -289,7 +286,10 @@ impl Walker {
         self.nesting += 1;
         match &command.kind {
             Kind::Simple(simple) => {
-                let fails = self.may_fail(&command.redirects);
+                // Where such a redirect fails, the shell ends.
+                let is_exec =
+                    matches!(simple.words.as_slice(), [one] if one.plain() == Some("exec"));
+                let fails = self.may_fail(&command.redirects) && !is_exec;
                 self.perhaps_done(fails, |walker| walker.simple(simple, &command.redirects));
             }
             kind => {
@@ -465,6 +465,9 @@ impl Walker {
         launched.extend(self.under_first_name(&command));
         self.commands.push(command);
         self.starts(index, &launched);
+        if self.state.may_read_other {
+            self.reads_descriptor(index);
+        }
         self.run_written(index);
         self.change_shell(index, &read);
         let input = self.enter_input(index);
