@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::command::{Command, CommandError, Exit, LimitReached, Output, Printed};
 use crate::guard::ProtectedChange;
 use crate::journal::{Changes, Checkpoint, JournalError, OutsideWrite, Refused, RefusedMove};
-use crate::network::{NetworkEvent, NetworkMark, Proxy};
+use crate::network::{NetworkEvent, Running, RunningId};
 use crate::off_thread::off_thread;
 use crate::output::{Piece, Stream};
 use crate::sandbox::Sandbox;
@@ -95,7 +95,7 @@ pub struct JobReading {
     /// What changed of protected names, and what was put back, but for what [`Jobs::news`] told. Commands
     /// that run at the same time share them.
     pub protected: Vec<ProtectedChange>,
-    /// The last attempt at each host that was not let through; shared as well.
+    /// The last attempt at each host that was not let through, that it may have made and that nobody was told of.
     pub blocked: Vec<NetworkEvent>,
     /// System calls that the walls refused it until now, as in [`Output::refused`], but for those that
     /// [`Jobs::note_told`] counts as told.
@@ -129,6 +129,8 @@ struct Job {
     started_at: Instant,
     printed: Printed,
     walls: Option<Sandbox>,
+    /// What names it to the proxy of its walls.
+    running: Option<RunningId>,
     checkpoint: Option<Checkpoint>,
     stop: CancellationToken,
     over: CancellationToken,
@@ -139,7 +141,6 @@ struct State {
     end: Option<(JobEnd, Duration)>,
     /// Found by the look at its end.
     protected: Vec<ProtectedChange>,
-    mark: Option<NetworkMark>,
     /// The changes that were told last.
     told: Option<Changes>,
     /// The refused system calls that were told while it ran.
@@ -163,7 +164,7 @@ impl Attended {
         walls: Option<Sandbox>,
         mut on_output: impl FnMut(Stream, &str) + Send + 'static,
     ) -> Self {
-        let mark = walls.as_ref().and_then(Sandbox::proxy).map(Proxy::mark);
+        let running = walls.as_ref().and_then(|walls| walls.begin(&command));
         // Lines about the job repeat the beginning of it, and a cut hides a value from the filter.
         let spill = command.limits.spill.as_ref();
         let job = Job {
@@ -172,18 +173,19 @@ impl Attended {
             printed: command.limits.printed(),
             checkpoint: walls.as_ref().and_then(Sandbox::checkpoint).cloned(),
             walls: walls.clone(),
+            running: running.as_ref().map(Running::id),
             stop: CancellationToken::new(),
             over: CancellationToken::new(),
             state: Mutex::new(State {
                 end: None,
                 protected: Vec::new(),
-                mark,
                 told: None,
                 told_calls: Vec::new(),
             }),
         };
         let (printed, stop) = (job.printed.clone(), job.stop.clone());
         let end = Box::pin(async move {
+            let _running = running;
             match walls {
                 Some(walls) => walls.run_into(command, &printed, &stop, &mut on_output).await,
                 None => command.run_into(None, &printed, &stop, &mut on_output).await,
@@ -197,7 +199,11 @@ impl Attended {
     /// # Errors
     /// [`CommandError`] when it did not run.
     pub async fn end(&mut self) -> Result<Output, CommandError> {
-        self.end.as_mut().await
+        let output = self.end.as_mut().await?;
+        Ok(match &self.job.walls {
+            Some(walls) => walls.with_blocked(output, self.job.running),
+            None => output,
+        })
     }
 
     /// Asks the command to end; [`Attended::end`] says when it did.
@@ -300,7 +306,7 @@ impl Jobs {
         let blocked = {
             let mut state = job.state();
             protected.append(&mut state.protected);
-            job.blocked(&mut state)
+            job.blocked()
         };
         // First how it is, so that nothing is printed after what is returned with its end.
         let status = job.status_told(id);
@@ -486,14 +492,9 @@ impl Job {
         state.end = Some((end, self.started_at.elapsed()));
     }
 
-    fn blocked(&self, state: &mut State) -> Vec<NetworkEvent> {
-        let (Some(proxy), Some(mark)) =
-            (self.walls.as_ref().and_then(Sandbox::proxy), &mut state.mark)
-        else {
-            return Vec::new();
-        };
-        let since = std::mem::replace(mark, proxy.mark());
-        proxy.blocked_since(since)
+    fn blocked(&self) -> Vec<NetworkEvent> {
+        let proxy = self.walls.as_ref().and_then(Sandbox::proxy);
+        proxy.zip(self.running).map(|(proxy, id)| proxy.take_blocked(id)).unwrap_or_default()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

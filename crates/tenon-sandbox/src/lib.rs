@@ -57,8 +57,8 @@ pub use linux::within::within_walls;
 pub use missing::{Missing, SandboxError};
 pub use mounts::{Mounted, Mounts};
 pub use network::{
-    HostError, HostRule, HostTried, NetworkEvent, NetworkGrant, NetworkMark, NetworkOutcome,
-    Preset, PresetHosts, Proxy, ProxyLimits, ProxyOptions, Refusal, Resolve, Resolving,
+    HostError, HostRule, HostTried, NetworkEvent, NetworkGrant, NetworkOutcome, Preset,
+    PresetHosts, Proxy, ProxyLimits, ProxyOptions, Refusal, Resolve, Resolving, Running, RunningId,
     SystemResolver, UnknownPreset, UpstreamError, UpstreamProxy,
 };
 pub use off_thread::{OffThread, off_thread};

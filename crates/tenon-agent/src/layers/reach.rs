@@ -58,7 +58,12 @@ impl Reach {
         let (mut asked, mut is_alone) = (0, false);
         for event in std::mem::take(&mut output.blocked) {
             let Some(host) = event.rule_needed() else { continue };
-            if settled.contains(&host) || self.is_refused(&host.to_string()) {
+            // A job may have tried it before somebody allowed it.
+            let is_open = || {
+                let judged = sandbox.judge_host(&host.to_string());
+                judged.is_some_and(|event| !event.is_blocked())
+            };
+            if settled.contains(&host) || self.is_refused(&host.to_string()) || is_open() {
                 continue;
             }
             if asked == HOSTS_ASKED_MAX && !is_alone {

@@ -83,8 +83,8 @@ pub struct Output {
     pub limit: Option<LimitReached>,
     /// What it did to protected names, and what was put back. Only inside walls.
     pub protected: Vec<ProtectedChange>,
-    /// The last attempt at each host that was not let through. Only inside walls with a proxy.
-    /// Commands that ran at the same time share them.
+    /// The last attempt at each host that was not let through. Only inside walls with a proxy. What
+    /// either of the commands that ran at the same time may have tried, one of them alone has here.
     pub blocked: Vec<NetworkEvent>,
     /// System calls that the walls refused and ordinary programs ask for, in words for people. Only
     /// where it was watched.

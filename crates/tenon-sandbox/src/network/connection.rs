@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Shared;
 use super::dial::{DialError, Reached};
-use super::event::{NetworkEvent, NetworkOutcome, Refusal};
+use super::event::{NetworkEvent, NetworkOutcome, Refusal, RunningId};
 use super::head::{
     BadRequest, Forward, HTTP_PORT, HeadError, Request, parse_request, parse_response, read_head,
 };
@@ -51,11 +51,17 @@ struct Served<'a> {
     shared: &'a Shared,
     /// Whose command connected, where that is known.
     caller: Option<Arc<str>>,
+    /// The commands that may have connected.
+    who: Arc<[RunningId]>,
 }
 
 /// Serves a client that has just connected, to the end of its connection.
 pub(super) async fn serve_connection(shared: &Shared, stream: TcpStream) {
-    let served = Served { shared, caller: shared.tried().caller() };
+    let (caller, who) = {
+        let tried = shared.tried();
+        (tried.caller(), tried.running())
+    };
+    let served = Served { shared, caller, who };
     let _ = stream.set_nodelay(true);
     let mut client = BufReader::new(stream);
     let result = match timeout(shared.limits.head_timeout, read_head(&mut client)).await {
@@ -88,7 +94,7 @@ impl Served<'_> {
     fn answer(&self, event: NetworkEvent, status: &'static str) -> Answer {
         let sentence = event.to_string();
         self.shared.tried().ended(self.caller.as_ref(), &event);
-        self.shared.tell(event);
+        self.shared.tell(&self.who, event);
         Answer { status, sentence }
     }
 
@@ -107,7 +113,7 @@ impl Served<'_> {
     ) -> Result<Reached, Answer> {
         let decision = rules.borrow_and_update().decide(target);
         let by = decision.map_err(|refusal| self.refuse(target, refusal))?;
-        self.shared.tell(NetworkEvent::of(target, NetworkOutcome::Allowed { by }));
+        self.shared.tell(&self.who, NetworkEvent::of(target, NetworkOutcome::Allowed { by }));
         let reached =
             self.shared.dialer.dial(target, rules).await.map_err(|error| match error {
                 DialError::Refused(refusal) => self.refuse(target, refusal),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use super::host::{Host, HostRule, Target};
 
@@ -175,34 +176,43 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// A moment in the life of a proxy, to ask later what happened since.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct NetworkMark(u64);
+/// Names a command that runs; see [`Proxy::begin`](super::Proxy::begin).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunningId(pub(super) u64);
 
-/// The last attempt at each host, in the order in which they were made.
+/// The last attempt at each host that was not let through and that nobody was told of, by the commands that may
+/// have made it, in the order in which they were made.
 #[derive(Debug, Default)]
 pub(super) struct Record {
-    attempts_total: u64,
-    last: Vec<(u64, NetworkEvent)>,
+    untold: Vec<(Arc<[RunningId]>, NetworkEvent)>,
 }
 
 impl Record {
-    pub(super) fn mark(&self) -> NetworkMark {
-        NetworkMark(self.attempts_total)
-    }
-
-    pub(super) fn add(&mut self, event: NetworkEvent) {
-        self.attempts_total += 1;
-        self.last.retain(|(_, old)| (&old.host, old.port) != (&event.host, event.port));
-        if self.last.len() >= REMEMBERED_MAX {
-            self.last.remove(0);
+    /// Takes in an attempt of one of the commands `who`. That a host is allowed is the end of what was refused
+    /// before, whoever tried it.
+    pub(super) fn add(&mut self, who: &Arc<[RunningId]>, event: NetworkEvent) {
+        let is_blocked = event.is_blocked();
+        self.untold.retain(|(of, old)| {
+            let is_same = (&old.host, old.port) == (&event.host, event.port);
+            !is_same || is_blocked && of != who
+        });
+        if !is_blocked {
+            return;
         }
-        self.last.push((self.attempts_total, event));
+        if self.untold.len() >= REMEMBERED_MAX {
+            self.untold.remove(0);
+        }
+        self.untold.push((Arc::clone(who), event));
     }
 
-    pub(super) fn blocked_since(&self, mark: NetworkMark) -> Vec<NetworkEvent> {
-        let since = self.last.iter().filter(|(number, _)| *number > mark.0);
-        since.map(|(_, event)| event).filter(|event| event.is_blocked()).cloned().collect()
+    /// Returns what the command may have tried; it is then told, of all that may have.
+    pub(super) fn take(&mut self, id: RunningId) -> Vec<NetworkEvent> {
+        let mut taken: Vec<NetworkEvent> = Vec::new();
+        for (_, event) in self.untold.extract_if(.., |(who, _)| who.contains(&id)) {
+            taken.retain(|old| (&old.host, old.port) != (&event.host, event.port));
+            taken.push(event);
+        }
+        taken
     }
 }
 
@@ -273,22 +283,46 @@ mod tests {
     #[test]
     fn the_record_keeps_the_last_attempt_at_each_host_and_forgets_the_oldest() {
         let mut record = Record::default();
-        record.add(refused("a.example:443", Refusal::NoRule));
-        let mark = record.mark();
-        record.add(refused("b.example:443", Refusal::NoRule));
-        record.add(refused("a.example:443", Refusal::NoRule));
-        record.add(refused("a.example:443", Refusal::NoRule));
-        let hosts = |record: &Record| -> Vec<String> {
-            record.blocked_since(mark).into_iter().map(|event| event.host).collect()
+        let id = RunningId(1);
+        let who = Arc::from([id]);
+        let hosts = |record: &mut Record| -> Vec<String> {
+            record.take(id).into_iter().map(|event| event.host).collect()
         };
-        assert_eq!(hosts(&record), ["b.example", "a.example"]);
-        assert_eq!(record.blocked_since(record.mark()), []);
-        for number in 0..2 * REMEMBERED_MAX {
-            record.add(refused(&format!("h{number}.example:443"), Refusal::NoRule));
+        for host in ["a.example:443", "b.example:443", "a.example:443", "a.example:443"] {
+            record.add(&who, refused(host, Refusal::NoRule));
         }
-        assert_eq!(hosts(&record).len(), REMEMBERED_MAX);
+        assert_eq!(hosts(&mut record), ["b.example", "a.example"]);
+        assert_eq!(record.take(id), []);
+        let many = |record: &mut Record| {
+            for number in 0..2 * REMEMBERED_MAX {
+                record.add(&who, refused(&format!("h{number}.example:443"), Refusal::NoRule));
+            }
+        };
+        many(&mut record);
+        assert_eq!(hosts(&mut record).len(), REMEMBERED_MAX);
+        many(&mut record);
         let last = Target::parse("h511.example:443", None).unwrap();
-        record.add(NetworkEvent::of(&last, NetworkOutcome::Failed { reason: String::new() }));
-        assert_eq!(hosts(&record).len(), REMEMBERED_MAX - 1);
+        let failed = NetworkOutcome::Failed { reason: String::new() };
+        record.add(&who, NetworkEvent::of(&last, failed));
+        assert_eq!(hosts(&mut record).len(), REMEMBERED_MAX - 1);
+    }
+
+    #[test]
+    fn an_attempt_is_told_once_and_to_those_alone_that_may_have_made_it() {
+        let mut record = Record::default();
+        let [first, second, third] = [1, 2, 3].map(RunningId);
+        let either = Arc::from([first, second]);
+        record.add(&either, refused("a.example:443", Refusal::NoRule));
+        assert_eq!(record.take(third), []);
+        assert_eq!(record.take(second).len(), 1);
+        assert_eq!(record.take(first), [], "it was told");
+        record.add(&either, refused("a.example:443", Refusal::NoRule));
+        record.add(&Arc::from([first]), refused("a.example:443", Refusal::NoRule));
+        assert_eq!(record.take(second).len(), 1);
+        assert_eq!(record.take(first).len(), 1, "that one was of no other");
+        record.add(&either, refused("a.example:443", Refusal::NoRule));
+        record.add(&Arc::from([first]), refused("a.example:443", Refusal::NoRule));
+        assert_eq!(record.take(first).len(), 1, "one host, one line");
+        assert_eq!(record.take(second), []);
     }
 }

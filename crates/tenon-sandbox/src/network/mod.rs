@@ -28,7 +28,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 pub use self::dial::{Resolve, Resolving, SystemResolver};
-pub use self::event::{NetworkEvent, NetworkMark, NetworkOutcome, Refusal};
+pub use self::event::{NetworkEvent, NetworkOutcome, Refusal, RunningId};
 use self::host::{Host, Target};
 pub use self::host::{HostError, HostRule};
 pub use self::preset::{Preset, PresetHosts, UnknownPreset};
@@ -265,18 +265,14 @@ impl Proxy {
         }
     }
 
-    /// Returns the present moment, for [`Proxy::blocked_since`].
-    #[must_use]
-    pub fn mark(&self) -> NetworkMark {
-        self.shared.record().mark()
-    }
-
-    /// Returns the last attempt at each host that was made since and not let through, at most 256.
+    /// Returns the last attempt at each host that was not let through, that the command may have made and
+    /// that was not returned before, for it or another; at most 256 are remembered.
     ///
-    /// Commands that run at the same time see each other's.
+    /// All commands of a session share a loopback, so those that run at the same time may each have made
+    /// an attempt of any: it is told for the first that is asked about.
     #[must_use]
-    pub fn blocked_since(&self, mark: NetworkMark) -> Vec<NetworkEvent> {
-        self.shared.record().blocked_since(mark)
+    pub fn take_blocked(&self, command: RunningId) -> Vec<NetworkEvent> {
+        self.shared.record().take(command)
     }
 
     /// Returns which hosts the commands of `caller` tried, or with `None` all commands, each once with
@@ -287,9 +283,9 @@ impl Proxy {
     }
 
     /// Takes in that a command of `caller` runs until what is returned is dropped.
-    pub(crate) fn begin(&self, caller: Option<Arc<str>>) -> Running {
-        let number = self.shared.tried().begin(caller);
-        Running { shared: Arc::clone(&self.shared), number }
+    pub fn begin(&self, caller: Option<Arc<str>>) -> Running {
+        let id = self.shared.tried().begin(caller);
+        Running { shared: Arc::clone(&self.shared), id }
     }
 
     /// Returns how many connections are being served or about to be accepted.
@@ -300,9 +296,10 @@ impl Proxy {
 }
 
 impl Shared {
-    fn tell(&self, event: NetworkEvent) {
+    /// Tells of an attempt of one of the commands `who`.
+    fn tell(&self, who: &Arc<[RunningId]>, event: NetworkEvent) {
         (self.on_event)(&event);
-        self.record().add(event);
+        self.record().add(who, event);
     }
 
     fn record(&self) -> std::sync::MutexGuard<'_, Record> {
@@ -317,14 +314,23 @@ impl Shared {
 }
 
 /// A command that runs; see [`Proxy::begin`].
-pub(crate) struct Running {
+#[must_use = "the command runs for as long as this lives"]
+pub struct Running {
     shared: Arc<Shared>,
-    number: u64,
+    id: RunningId,
+}
+
+impl Running {
+    /// Returns what names the command, also once it has ended.
+    #[must_use]
+    pub fn id(&self) -> RunningId {
+        self.id
+    }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.shared.tried().end(self.number);
+        self.shared.tried().end(self.id);
     }
 }
 

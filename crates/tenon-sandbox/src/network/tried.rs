@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::event::{NetworkEvent, NetworkOutcome};
+use super::event::{NetworkEvent, NetworkOutcome, RunningId};
 use super::host::Target;
 
 /// Most hosts that are told apart; what further ones are tried for is counted together. With a rule
@@ -33,21 +33,22 @@ pub struct HostTried {
 /// The callers of the commands that run, and what was tried.
 #[derive(Debug, Default)]
 pub(super) struct Tried {
-    running: Vec<(u64, Option<Arc<str>>)>,
+    running: Vec<(RunningId, Option<Arc<str>>)>,
     begun_total: u64,
     hosts: Vec<HostTried>,
 }
 
 impl Tried {
-    /// Takes in that a command begins, and returns the number by which its end is told.
-    pub(super) fn begin(&mut self, caller: Option<Arc<str>>) -> u64 {
+    /// Takes in that a command begins, and returns what names it.
+    pub(super) fn begin(&mut self, caller: Option<Arc<str>>) -> RunningId {
         self.begun_total += 1;
-        self.running.push((self.begun_total, caller));
-        self.begun_total
+        let id = RunningId(self.begun_total);
+        self.running.push((id, caller));
+        id
     }
 
-    pub(super) fn end(&mut self, number: u64) {
-        self.running.retain(|(running, _)| *running != number);
+    pub(super) fn end(&mut self, id: RunningId) {
+        self.running.retain(|(running, _)| *running != id);
     }
 
     /// Returns whose command an attempt is that is made now.
@@ -56,6 +57,11 @@ impl Tried {
             [(_, caller)] => caller.clone(),
             _ => None,
         }
+    }
+
+    /// Returns the commands that may have made an attempt that is made now.
+    pub(super) fn running(&self) -> Arc<[RunningId]> {
+        self.running.iter().map(|(id, _)| *id).collect()
     }
 
     pub(super) fn reached(&mut self, caller: Option<&Arc<str>>, target: &Target) {

@@ -64,7 +64,7 @@ use crate::linux::openat::open_plain;
 use crate::linux::request::{Confinement, Walls};
 use crate::missing::{Missing, SandboxError};
 use crate::mounts::Mounts;
-use crate::network::Proxy;
+use crate::network::{Proxy, Running, RunningId};
 use crate::off_thread::{off_thread, off_thread_if_room};
 use crate::output::Stream;
 use crate::profile::{Network, Profile};
@@ -165,11 +165,24 @@ impl Sandbox {
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
-        let printed = command.limits.printed();
-        self.run_into(command, &printed, cancel, on_output).await
+        let (printed, running) = (command.limits.printed(), self.begin(&command));
+        let output = self.run_into(command, &printed, cancel, on_output).await?;
+        Ok(self.with_blocked(output, running.as_ref().map(Running::id)))
     }
 
-    /// Runs a command as [`Sandbox::run`] does; what it prints is kept in `printed`.
+    /// Takes in that a command runs, as far as it can reach the proxy.
+    pub(crate) fn begin(&self, command: &Command) -> Option<Running> {
+        let is_inside = without_walls(&command.profile).is_none();
+        Some(self.proxy().filter(|_| is_inside)?.begin(self.caller.clone()))
+    }
+
+    /// Adds to the output of a command the hosts that were not let through to it; they are then told.
+    pub(crate) fn with_blocked(&self, output: Output, command: Option<RunningId>) -> Output {
+        let blocked = self.proxy().zip(command).map(|(proxy, id)| proxy.take_blocked(id));
+        Output { blocked: blocked.unwrap_or_default(), ..output }
+    }
+
+    /// Runs a command between [`Sandbox::begin`] and [`Sandbox::with_blocked`]; what it prints is kept in `printed`.
     pub(crate) async fn run_into(
         &self,
         command: Command,
@@ -178,7 +191,6 @@ impl Sandbox {
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
         let mut tries = Tries::new();
-        let _running = self.proxy().map(|proxy| proxy.begin(self.caller.clone()));
         loop {
             let result = self.run_now(command.clone(), printed, cancel, on_output).await;
             let Some(wait) = tries.again_in(&result) else { return result };
@@ -201,7 +213,6 @@ impl Sandbox {
             return command.run_into(self.checkpoint.clone(), printed, cancel, on_output).await;
         }
         let mut tries = 0;
-        let mark = self.shared.proxy.as_ref().map(Proxy::mark);
         loop {
             let prepared = tokio::select! {
                 biased;
@@ -250,9 +261,6 @@ impl Sandbox {
                 state.proven = true;
                 output.unkept = state.told.look(&private);
                 output.protected.append(&mut changes);
-                if let (Some(proxy), Some(mark)) = (&self.shared.proxy, mark) {
-                    output.blocked = proxy.blocked_since(mark);
-                }
                 output
             });
         }

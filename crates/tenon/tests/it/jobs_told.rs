@@ -108,3 +108,87 @@ fn of_a_job_that_nobody_watches_no_protected_name_is_guessed() {
     let elsewhere = Some("files: outside of the workspace commands");
     check(&place, "a", &[(&outside, elsewhere, ADD)]);
 }
+
+/// Asks the proxy for a host that no rule allows.
+fn connect(host: &str) -> String {
+    format!(
+        "exec 3<>/dev/tcp/127.0.0.1/${{http_proxy##*:}}
+        printf 'CONNECT {host}:443 HTTP/1.1\\r\\nHost: {host}:443\\r\\n\\r\\n' >&3; head -1 <&3"
+    )
+}
+
+#[test]
+fn a_blocked_host_is_told_once_and_never_of_a_job_that_had_ended_before() {
+    let bash = |command: &str| ("bash", json!({ "command": command }));
+    let job = |command: &str| ("bash", json!({ "command": command, "background": true }));
+    let jobs = |action: &str, job: u32| ("jobs", json!({ "action": action, "job": job }));
+    // Each with the host that its result tells.
+    let rows = [
+        (job("sleep 600"), ""),
+        (job("true"), ""),
+        (jobs("wait", 2), ""),
+        (job(&connect("a.example")), "a.example"),
+        (jobs("wait", 3), "a.example"),
+        (jobs("read", 2), ""),
+        (jobs("read", 1), ""),
+        (bash(&connect("b.example")), "b.example"),
+        (jobs("read", 1), ""),
+        (bash(&connect("a.example")), "a.example"),
+        (jobs("stop", 1), ""),
+        // Either of the two could have tried it, and the one whose result comes first tells it.
+        (
+            job(&format!(
+                "until [ -e go ]; do sleep 0.02; done; {}; touch tried",
+                connect("c.example")
+            )),
+            "",
+        ),
+        (bash("touch go; until [ -e tried ]; do sleep 0.02; done"), "c.example"),
+        (jobs("wait", 4), ""),
+    ];
+    let place = Place::new();
+    for tier in ["a", "b"] {
+        for name in ["work/go", "work/tried"] {
+            let _ = std::fs::remove_file(place.path(name));
+        }
+        let calls = rows
+            .iter()
+            .map(|((name, it), _)| json!({ "calls": [{ "name": name, "arguments": it }] }));
+        let script = place.script(calls.chain([json!({ "text": "done" })]).collect());
+        let flags = ["--sandbox", tier, "--output-format", "stream-json", "--model", &script, "go"];
+        let run = place.run(&flags);
+        if run.status == 3 {
+            skipped(format!("this machine gives no tier {tier}"));
+            continue;
+        }
+        let run = run.ends_with(0);
+        let events: Vec<Value> =
+            run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let results: Vec<&Value> =
+            events.iter().filter(|event| event["type"] == "tool_result").collect();
+        assert_eq!(results.len(), rows.len(), "{}", run.out);
+        let told: Vec<String> = results
+            .iter()
+            .map(|result| {
+                let lines = result["content"].as_str().unwrap().lines();
+                let hosts = lines.filter_map(|line| line.strip_prefix("[walls] blocked: "));
+                let hosts = hosts.map(|rest| rest.split(':').next().unwrap());
+                let refused = events.iter().filter(|event| {
+                    event["type"] == "host_refused" && event["call_id"] == result["call_id"]
+                });
+                let listed: Vec<&str> = refused.map(|it| it["host"].as_str().unwrap()).collect();
+                let hosts: Vec<&str> = hosts.collect();
+                assert_eq!(hosts, listed, "{tier}: {result}");
+                hosts.join(" ")
+            })
+            .collect();
+        // What a job tries at once is told where it starts, or where it is waited for.
+        assert_eq!(format!("{}{}", told[3], told[4]), "a.example", "{tier}: {told:?}");
+        let but_3_and_4 = |all: &[String]| -> Vec<String> {
+            let rest = all.iter().enumerate().filter(|(row, _)| ![3, 4].contains(row));
+            rest.map(|(_, told)| told.clone()).collect()
+        };
+        let expected: Vec<String> = rows.iter().map(|(_, hosts)| (*hosts).to_owned()).collect();
+        assert_eq!(but_3_and_4(&told), but_3_and_4(&expected), "{tier}: {told:?}");
+    }
+}

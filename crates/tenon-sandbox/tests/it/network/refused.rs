@@ -15,7 +15,7 @@ fn what_no_rule_allows_is_answered_with_what_would() {
     check(async {
         let served = serve(&["*.example.com"], &[], ProxyOptions::default());
         served.proxy.deny(rules(&["bad.example.com"]));
-        let before = served.proxy.mark();
+        let running = served.proxy.begin(None);
         let sentences = [
             ("CONNECT evil-example.com:443", "no rule allows it; --net evil-example.com would"),
             ("CONNECT 1.1.1.1:443", "no rule allows it; --net 1.1.1.1:443 would"),
@@ -30,10 +30,10 @@ fn what_no_rule_allows_is_answered_with_what_would() {
             assert!(answer.ends_with(&format!("\r\n\r\n{body}")), "{answer}");
             assert_eq!(served.events().last(), Some(&body.trim_end().to_owned()));
         }
-        let blocked = served.proxy.blocked_since(before);
+        let blocked = served.proxy.take_blocked(running.id());
         let hosts: Vec<&str> = blocked.iter().map(|event| event.host.as_str()).collect();
         assert_eq!(hosts, ["evil-example.com", "1.1.1.1", "a.example.com", "bad.example.com"]);
-        assert_eq!(served.proxy.blocked_since(served.proxy.mark()), []);
+        assert_eq!(served.proxy.take_blocked(running.id()), []);
         // A name that is not allowed is not even asked for: its owner would learn of it.
         assert_eq!(served.lookups.load(Ordering::SeqCst), 0);
     });
@@ -240,7 +240,7 @@ fn noise_reaches_nobody_and_stops_nothing() {
         let _inside = runtime.enter();
         serve(&["example.com"], &[], ProxyOptions::default())
     };
-    let before = served.proxy.mark();
+    let running = served.proxy.begin(None);
     proptest!(ProptestConfig::with_cases(200), |(bytes in pieces())| {
         runtime.block_on(async {
             let mut client = served.connect().await;
@@ -254,5 +254,5 @@ fn noise_reaches_nobody_and_stops_nothing() {
     assert_eq!(served.lookups.load(Ordering::SeqCst), 0);
     let allowed = served.events().into_iter().find(|event| !event.starts_with("blocked: "));
     assert_eq!(allowed, None);
-    assert!(!served.proxy.blocked_since(before).is_empty());
+    assert!(!served.proxy.take_blocked(running.id()).is_empty());
 }
