@@ -286,12 +286,15 @@ pub enum CallEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         flag: Option<String>,
     },
-    /// A command could not reach a host, and nobody could be asked about it.
+    /// A command could not reach a host, and nobody could be asked about it, or nobody is.
     HostRefused {
         /// The call.
         call_id: String,
         /// The host.
         host: String,
+        /// The rule that denies it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<String>,
         /// What to give on the command line so that it is reached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         flag: Option<String>,

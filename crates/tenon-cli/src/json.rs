@@ -126,11 +126,11 @@ impl RefusedCalls {
                 let (rule, flag) = (rule.clone(), flag.clone());
                 self.add(Refused { call_id, tool, subject, rule, flag });
             }
-            CallEvent::HostRefused { call_id, host, flag } => self.add(Refused {
+            CallEvent::HostRefused { call_id, host, rule, flag } => self.add(Refused {
                 call_id: call_id.clone(),
                 tool: "host".into(),
                 subject: host.clone(),
-                rule: "walls: network".into(),
+                rule: rule.clone().unwrap_or_else(|| "walls: network".into()),
                 flag: flag.clone(),
             }),
             CallEvent::WriteRefused { call_id, path, flag } => self.add(Refused {

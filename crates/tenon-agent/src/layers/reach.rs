@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use tenon_sandbox::{HostRule, NetworkGrant};
+use tenon_sandbox::{HostRule, NetworkGrant, NetworkOutcome, Refusal};
 
 use crate::{
     event::{CallEvent, TurnEvent},
@@ -55,9 +55,15 @@ impl Reach {
         asking: &tokio::sync::Mutex<()>,
     ) -> Result<(), LogError> {
         let mut settled: Vec<HostRule> = Vec::new();
+        let mut closed: HashSet<String> = HashSet::new();
         let (mut asked, mut is_alone) = (0, false);
         for event in std::mem::take(&mut output.blocked) {
-            let Some(host) = event.rule_needed() else { continue };
+            let Some(host) = event.rule_needed() else {
+                if let Some(place) = event.place().filter(|place| closed.insert(place.clone())) {
+                    recorder.record(closed_host(call_id, place, &event.outcome))?;
+                }
+                continue;
+            };
             // A job may have tried it before somebody allowed it.
             let is_open = || {
                 let judged = sandbox.judge_host(&host.to_string());
@@ -108,7 +114,7 @@ impl Reach {
                 Answer::Nobody => {
                     is_alone = true;
                     let (call_id, host) = (call_id.to_owned(), host.to_string());
-                    recorder.record(CallEvent::HostRefused { call_id, host, flag })?;
+                    recorder.record(CallEvent::HostRefused { call_id, host, rule: None, flag })?;
                     let Some(preset) = preset else { continue };
                     format!("--net {} would open {preset}", preset.name)
                 }
@@ -153,4 +159,13 @@ impl Reach {
     fn is_refused(&self, host: &str) -> bool {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(host)
     }
+}
+
+/// Returns the event of a host that nobody is asked about, since no answer would open it.
+fn closed_host(call_id: &str, host: String, outcome: &NetworkOutcome) -> CallEvent {
+    let rule = match outcome {
+        NetworkOutcome::Refused(Refusal::Denied { by }) => Some(format!("net({by})")),
+        _ => None,
+    };
+    CallEvent::HostRefused { call_id: call_id.to_owned(), host, rule, flag: None }
 }

@@ -168,7 +168,7 @@ fn sentence(found: &str, event: &NetworkEvent) -> String {
     let is_short = !host.contains(['.', ':']);
     match (&event.outcome, event.rule_needed()) {
         (NetworkOutcome::Refused(Refusal::Denied { by }), _) => {
-            format!("network: {host} is closed: the rule {by} denies it")
+            format!("network: {host} is closed: the rule net({by}) denies it")
         }
         (NetworkOutcome::Refused(_), Some(rule)) => {
             let (name, rule) = match rule.to_string() {
@@ -538,7 +538,7 @@ mod tests {
         assert_eq!(said("", &failed("example.com"), (&[], &[])), [open]);
         let allowed = "network: example.com is open by http_proxy only";
         check(&failed("Example.com"), (&["example.com"], &[]), &[allowed]);
-        let denied = "network: a.example.com is closed: the rule *.example.com denies it";
+        let denied = "network: a.example.com is closed: the rule net(*.example.com) denies it";
         check(&failed("a.example.com"), (&["a.example.com"], &["*.example.com"]), &[denied]);
         let own = "network: 10.0.0.5:5432, if it was tried, is out of reach";
         check("connect ENETUNREACH 10.0.0.5:5432", (&[], &[]), &[own]);

@@ -94,6 +94,25 @@ impl NetworkEvent {
         matches!(self.outcome, NetworkOutcome::Refused(_))
     }
 
+    /// Returns the host with its port, but for the usual ones of the web; of a request that could not be read nothing.
+    ///
+    /// ```
+    /// use tenon_sandbox::{Proxy, ProxyOptions};
+    ///
+    /// let proxy = Proxy::new(ProxyOptions::default());
+    /// let named = |host| proxy.judge(host).map(|event| event.place());
+    /// assert_eq!(named("example.com")?.as_deref(), Some("example.com"));
+    /// assert_eq!(named("example.com:22")?.as_deref(), Some("example.com:22"));
+    /// # Ok::<(), tenon_sandbox::HostError>(())
+    /// ```
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        Some(match self.port? {
+            80 | 443 => self.host.clone(),
+            port => format!("{}:{port}", self.host),
+        })
+    }
+
     /// Returns the rule that would let it through, as `--net` takes it, if there is one that leads to what was meant.
     #[must_use]
     pub fn rule_needed(&self) -> Option<HostRule> {
@@ -158,7 +177,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRule => formatter.write_str("no rule allows it"),
-            Self::Denied { by } => write!(formatter, "the rule {by} denies it"),
+            Self::Denied { by } => write!(formatter, "the rule net({by}) denies it"),
             Self::NotPublic { address } => {
                 write!(formatter, "{address} is not a public address and no rule allows it")
             }
@@ -256,7 +275,7 @@ mod tests {
             ),
             (
                 refused("bad.example.com:443", Refusal::Denied { by: by() }),
-                "blocked: bad.example.com:443 (the rule *.example.com denies it)",
+                "blocked: bad.example.com:443 (the rule net(*.example.com) denies it)",
             ),
             (
                 refused("example.com:443", Refusal::OtherServerName { name: "evil.org".into() }),

@@ -175,7 +175,7 @@ impl Proxy {
     /// proxy.deny(vec!["a.example.com".parse()?]);
     /// let said = |host| proxy.judge(host).map(|event| event.to_string());
     /// assert_eq!(said("b.example.com")?, "allowed: b.example.com:443 (by *.example.com)");
-    /// assert_eq!(said("a.example.com")?, "blocked: a.example.com:443 (the rule a.example.com denies it)");
+    /// assert_eq!(said("a.example.com")?, "blocked: a.example.com:443 (the rule net(a.example.com) denies it)");
     /// # Ok::<(), tenon_sandbox::HostError>(())
     /// ```
     ///

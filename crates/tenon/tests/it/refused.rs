@@ -444,3 +444,35 @@ fn what_a_wall_refused_a_command_is_in_the_list_with_what_would_allow_it() {
         assert_eq!(entry["call_id"], "call_1_1", "{command}: {entry}");
     }
 }
+
+#[test]
+fn a_host_that_a_denial_refuses_is_in_the_list_under_the_name_of_its_rule() {
+    let connect = |target: &str| {
+        format!(
+            "(exec 3<>/dev/tcp/127.0.0.1/${{http_proxy##*:}}
+            printf 'CONNECT {target} HTTP/1.1\\r\\nHost: {target}\\r\\n\\r\\n' >&3; head -1 <&3)\n"
+        )
+    };
+    let targets = ["a.example.com:443", "a.example.com:8443", "b.example:443", "c.example:80"];
+    let command = targets.map(connect).concat();
+    let deny = ["--deny", "net(*.example.com)", "--net", "a.example.com", "--sandbox", "a"];
+    let (refused, told) = refused(&deny, "bash", json!({ "command": command }));
+    let entry = |it: &Value| {
+        let text = |name: &str| it[name].as_str().map(str::to_owned);
+        assert_eq!(it["tool"], "host", "{it}");
+        (text("subject").unwrap(), text("rule").unwrap(), text("flag"))
+    };
+    let expected = [
+        ("a.example.com", "net(*.example.com)", None),
+        ("a.example.com:8443", "net(*.example.com)", None),
+        ("b.example", "walls: network", Some("--net b.example")),
+        // A tunnel to the port of plain HTTP, which no flag opens.
+        ("c.example", "walls: network", None),
+    ];
+    let expected = expected.map(|(subject, rule, flag)| {
+        (subject.to_owned(), rule.to_owned(), flag.map(str::to_owned))
+    });
+    assert_eq!(refused.iter().map(entry).collect::<Vec<_>>(), expected, "{told}");
+    let line = "[walls] blocked: a.example.com:443 (the rule net(*.example.com) denies it)";
+    assert!(told.contains(line), "{told}");
+}

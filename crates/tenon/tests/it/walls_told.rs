@@ -79,7 +79,7 @@ fn a_host_is_named_that_a_program_looked_for_without_the_proxy() {
         ),
         ("getent hosts intranet", "network: intranet, if it was tried, is out of reach"),
         ("getent hosts open.example", "open.example is open by http_proxy only"),
-        ("getent hosts a.denied.example", "a.denied.example is closed: the rule *.denied.example"),
+        ("getent hosts a.denied.example", "a.denied.example is closed: the rule net(*.denied.example)"),
     ];
     let rules = ["--net", "open.example", "--deny", "net(*.denied.example)"];
     check(&place, |arguments| Some(place.run(&[&rules[..], arguments].concat())), &rows);

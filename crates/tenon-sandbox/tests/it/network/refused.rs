@@ -20,7 +20,7 @@ fn what_no_rule_allows_is_answered_with_what_would() {
             ("CONNECT evil-example.com:443", "no rule allows it; --net evil-example.com would"),
             ("CONNECT 1.1.1.1:443", "no rule allows it; --net 1.1.1.1:443 would"),
             ("CONNECT a.example.com:22", "no rule allows it; --net a.example.com:22 would"),
-            ("CONNECT bad.example.com:443", "the rule bad.example.com denies it"),
+            ("CONNECT bad.example.com:443", "the rule net(bad.example.com) denies it"),
         ];
         for (request, reason) in sentences {
             let answer = served.ask(format!("{request} HTTP/1.1\r\n\r\n").as_bytes()).await;
