@@ -8,6 +8,7 @@
 use tenon_sandbox::{INTERNET_SOCKETS, Network, OTHER_SOCKETS, PATH_SOCKETS};
 
 use super::{
+    by_ssh,
     crowded::{CROWDED, is_crowded},
     kernel, limits, listed, of_others,
     refused_calls::{
@@ -154,7 +155,10 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
         let held = if is_of_services { PATH_SOCKETS_HELD } else { SOCKETS_HELD };
         sentences.extend((!is_told).then(|| held.to_owned()));
     } else if output.has_sockets && network != Network::On {
-        sentences.extend(unreached::sentences(said));
+        let of_hosts = unreached::sentences(said);
+        let is_silent = of_hosts.is_empty() && !said.in_c;
+        sentences.extend(of_hosts);
+        sentences.extend(is_silent.then(|| by_ssh::sentences(said)).into_iter().flatten());
         if !said.in_c {
             sentences.extend(this_machine::sentences(said));
         }

@@ -3,6 +3,7 @@
 mod arguments;
 mod background;
 mod bash;
+mod by_ssh;
 mod crowded;
 mod diff;
 mod edit_file;

@@ -104,7 +104,7 @@ const CALLS: [&str; 2] = ["gethostbyname(", "getaddrinfo("];
 
 /// Lines of output that are looked at, and hosts that are named.
 const LINES_MAX: usize = 20;
-const HOSTS_MAX: usize = 3;
+pub(super) const HOSTS_MAX: usize = 3;
 
 const UNNAMED: &str = "network: if a host was tried: commands reach named hosts only, and only by http_proxy: --net HOST would open one to \
                        programs that use it; ssh and others that do not reach hosts with --net on alone";
@@ -163,7 +163,7 @@ impl Looked<'_> {
 }
 
 /// Says of a host, as it was found, what the rules say of it.
-fn sentence(found: &str, event: &NetworkEvent) -> String {
+pub(super) fn sentence(found: &str, event: &NetworkEvent) -> String {
     let host = &event.host;
     let is_short = !host.contains(['.', ':']);
     match (&event.outcome, event.rule_needed()) {
@@ -306,7 +306,7 @@ fn called_in(text: &str) -> Vec<String> {
 }
 
 /// Returns the host that a word is, or `/dev/tcp/HOST/PORT` means; not what looks like a class.
-fn whole_host(word: &str, any: bool) -> Option<String> {
+pub(super) fn whole_host(word: &str, any: bool) -> Option<String> {
     let word = match word.strip_prefix("/dev/tcp/").or_else(|| word.strip_prefix("/dev/udp/")) {
         Some(place) => place.replacen('/', ":", 1),
         None => word.to_owned(),

@@ -79,7 +79,10 @@ fn a_host_is_named_that_a_program_looked_for_without_the_proxy() {
         ),
         ("getent hosts intranet", "network: intranet, if it was tried, is out of reach"),
         ("getent hosts open.example", "open.example is open by http_proxy only"),
-        ("getent hosts a.denied.example", "a.denied.example is closed: the rule net(*.denied.example)"),
+        (
+            "getent hosts a.denied.example",
+            "a.denied.example is closed: the rule net(*.denied.example)",
+        ),
     ];
     let rules = ["--net", "open.example", "--deny", "net(*.denied.example)"];
     check(&place, |arguments| Some(place.run(&[&rules[..], arguments].concat())), &rows);
@@ -88,6 +91,68 @@ fn a_host_is_named_that_a_program_looked_for_without_the_proxy() {
     let run = place.run(&["--output-format", "json", "--model", &script, "go"]).ends_with(0);
     let object: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(object["refused"], json!([]), "{object}");
+}
+
+#[test]
+fn a_host_that_ssh_tried_is_named_where_the_line_cuts_its_complaint() {
+    let place = Place::new();
+    let git = |arguments: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        assert!(git.current_dir(place.path("work")).args(arguments).status().unwrap().success());
+    };
+    git(&["init", "-q", "-b", "master"]);
+    let name = ["-c", "user.name=a", "-c", "user.email=a@b"];
+    git(&[&name[..], &["commit", "-q", "--allow-empty", "-m", "a"]].concat());
+    git(&["remote", "add", "origin", "git@git.example:a/b.git"]);
+    git(&["init", "-q", "--bare", "near.git"]);
+    git(&["remote", "add", "near", "./near.git"]);
+    git(&["remote", "add", "gone", "./gone.git"]);
+    let git_told = "network: git.example, if it was tried, is out of reach";
+    let web1 = "network: web1.example, if it was tried, is out of reach";
+    let rows = [
+        ("git push origin master 2>&1 | tail -3", git_told),
+        ("git fetch 2>&1 | tail -2", git_told),
+        ("git ls-remote 2>/dev/null | head -1", git_told),
+        ("git push origin master 2>&1 | grep -v hostname", git_told),
+        ("git fetch -q origin 2>/dev/null || echo going on", git_told),
+        ("scp host deploy@web1.example: 2>&1 | tail -1", web1),
+        ("ssh deploy@web1.example uptime 2>/dev/null && echo up || echo down", web1),
+        (
+            "h=$(cat host); ssh \"$h\" uptime 2>/dev/null || echo down",
+            "network: ssh, if it was tried",
+        ),
+        (
+            "printf 'x:\\n\\t@git fetch 2>&1 | tail -3\\n' > m; make -f m x",
+            "network: ssh, if it was tried",
+        ),
+        (
+            "curl -s --noproxy '*' https://x.example -o out; echo $?",
+            "network: x.example, if it was tried",
+        ),
+    ];
+    place.write("work/host", "web1.example\n");
+    for tier in ["a", "b"] {
+        let run = |arguments: &[&str]| {
+            let run = place.run(&[&["--sandbox", tier], arguments].concat());
+            (run.status != 3).then_some(run)
+        };
+        check(&place, run, &rows);
+    }
+    let silent = [
+        "git fetch near 2>&1 | tail -2",
+        "git push origin none 2>&1 | tail -2",
+        "git ls-remote near 2>/dev/null | head -1",
+        "git fetch gone 2>&1 | tail -2",
+        "git push gone master 2>/dev/null || echo no",
+        "echo ssh deploy@web1.example 2>&1 | tail -1",
+        "ssh -V 2>&1 | head -1",
+        "git log origin/master 2>/dev/null | head -1; git remote -v 2>&1 | head -1",
+    ];
+    let script = script(&place, &silent);
+    let run = place.run(&["--output-format", "stream-json", "--model", &script, "go"]);
+    for (command, told) in silent.iter().zip(told(&run.ends_with(0))) {
+        assert!(!told.contains("[walls] network"), "{command}: {told}");
+    }
 }
 
 #[test]
