@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use tenon_sandbox::{HostRule, NetworkGrant, NetworkOutcome, Refusal};
+use tenon_sandbox::{HostRule, NetworkEvent, NetworkGrant, NetworkOutcome, Refusal};
 
 use crate::{
     event::{CallEvent, TurnEvent},
@@ -59,17 +59,10 @@ impl Reach {
         let (mut asked, mut is_alone) = (0, false);
         for event in std::mem::take(&mut output.blocked) {
             let Some(host) = event.rule_needed() else {
-                if let Some(place) = event.place().filter(|place| closed.insert(place.clone())) {
-                    recorder.record(closed_host(call_id, place, &event.outcome))?;
-                }
+                note_closed(&event, &mut closed, call_id, recorder)?;
                 continue;
             };
-            // A job may have tried it before somebody allowed it.
-            let is_open = || {
-                let judged = sandbox.judge_host(&host.to_string());
-                judged.is_some_and(|event| !event.is_blocked())
-            };
-            if settled.contains(&host) || self.is_refused(&host.to_string()) || is_open() {
+            if settled.contains(&host) || self.is_answered(&host.to_string(), sandbox) {
                 continue;
             }
             if asked == HOSTS_ASKED_MAX && !is_alone {
@@ -156,16 +149,27 @@ impl Reach {
         (opened.hosts != asked).then_some(opened)
     }
 
-    fn is_refused(&self, host: &str) -> bool {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(host)
+    /// Whether a person refused a host, or somebody allowed it since it was tried, as a job may have.
+    fn is_answered(&self, host: &str, sandbox: &Sandbox) -> bool {
+        let is_refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(host);
+        is_refused || sandbox.judge_host(host).is_some_and(|event| !event.is_blocked())
     }
 }
 
-/// Returns the event of a host that nobody is asked about, since no answer would open it.
-fn closed_host(call_id: &str, host: String, outcome: &NetworkOutcome) -> CallEvent {
-    let rule = match outcome {
+/// Records a host that nobody is asked about, since no answer would open it, unless it is in `known`.
+fn note_closed(
+    event: &NetworkEvent,
+    known: &mut HashSet<String>,
+    call_id: &str,
+    recorder: &Recorder,
+) -> Result<(), LogError> {
+    let Some(host) = event.place().filter(|host| known.insert(host.clone())) else {
+        return Ok(());
+    };
+    let rule = match &event.outcome {
         NetworkOutcome::Refused(Refusal::Denied { by }) => Some(format!("net({by})")),
         _ => None,
     };
-    CallEvent::HostRefused { call_id: call_id.to_owned(), host, rule, flag: None }
+    let call_id = call_id.to_owned();
+    recorder.record(CallEvent::HostRefused { call_id, host, rule, flag: None })
 }
