@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::environment::PATH_DEFAULT;
 use crate::links::leads_into;
 use crate::sandbox::programs::{folders, is_program};
+use crate::sandbox::repositories_outside;
 
 /// Everything but some folders.
 ///
@@ -24,9 +25,11 @@ pub struct OutsideRoots {
 }
 
 impl OutsideRoots {
-    /// Returns what is outside of `roots`, which are absolute and have no links in them.
+    /// Returns what is outside of `roots`, which are absolute and have no links in them, and of the repositories
+    /// whose linked worktrees or submodules they are, which commands write, too.
     #[must_use]
-    pub fn of(roots: Vec<PathBuf>) -> Self {
+    pub fn of(mut roots: Vec<PathBuf>) -> Self {
+        roots.extend(repositories_outside(&roots));
         Self { roots }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tenon_sandbox::{
     EntryKind, FileError, Location, OutOfSight, OutsideWrite, Wish, is_closed_to_user,
-    repositories_outside,
+    is_in_repository_outside,
 };
 
 use super::{
@@ -148,7 +148,7 @@ fn names_path(sentence: &str) -> bool {
 
 /// Whether a path lies in a repository outside whose other files commands write.
 fn is_in_repository(said: &Said<'_>, path: &Path) -> bool {
-    repositories_outside(&said.context.workspace.roots()).iter().any(|it| path.starts_with(it))
+    is_in_repository_outside(&said.context.workspace.roots(), path)
 }
 
 /// Returns what to say of what the kernel was asked to change.

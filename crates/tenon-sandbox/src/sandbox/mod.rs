@@ -45,7 +45,7 @@ use self::own_folders::OwnFolders;
 use self::plan::{plan, walls_inside};
 pub use self::programs::{ProgramOutOfSight, has_rights_of_another};
 use self::repositories::repositories;
-pub use self::repositories::repositories_outside;
+pub use self::repositories::{is_in_repository_outside, repositories_outside};
 use self::scratch::Scratch;
 use self::secrets::OfSystem;
 pub use self::secrets::{of_home as secrets_of_home, of_root_here as secrets_of_root};

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::git_settings::git_settings;
 use super::homes::home_folder;
+use super::repositories::{foreign_in, parts_of};
 use super::secrets::{OfSystem, Secrets};
 use super::stamp::{Names, Stamp};
 use super::toolchains::{self, TOOLCHAINS};
@@ -142,6 +143,10 @@ pub(super) fn plan(
     }
     parts.extend(settings.state_in_root(mounts).into_iter().map(|state| (state, Part::Cover)));
     keep(kept_paths(settings, profile, home.as_deref()), &mut parts);
+    for path in repositories.iter().flat_map(|repository| foreign_in(repository)) {
+        let source = path.clone();
+        parts.entry(path).or_insert(Part::Kept { source, writable: false });
+    }
     let within = show(settings, home.as_deref(), &mut parts);
     // A file that is given in HOME must not be written through to a root that is HOME.
     parts.retain(|path, part| {
@@ -428,7 +433,10 @@ pub(super) fn walls_alone(
     let only_reads = profile.writable.is_empty();
     let mut writable = in_place(&profile.writable);
     if !writable.is_empty() {
-        writable.extend_from_slice(repositories);
+        for (written, read) in repositories.iter().map(|repository| parts_of(repository)) {
+            writable.extend(written);
+            readable.extend(read);
+        }
     }
     writable.extend(scratch.and_then(|scratch| scratch.canonicalize().ok()));
     let tops = settings.roots.iter().chain(&writable);

@@ -1,9 +1,11 @@
 //! The repositories of linked worktrees and submodules: what `.git` in a root says, read before any command runs.
 
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
 use super::Settings;
 use crate::git_config;
+use crate::linux::openat::open_plain;
 
 /// Returns the directories of repositories whose worktrees, or submodules, the roots are: what `.git`
 /// there says, if the repository says the same. Asked once, before any command ran.
@@ -25,6 +27,80 @@ fn linked_repositories(roots: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
 pub fn repositories_outside(roots: &[PathBuf]) -> Vec<PathBuf> {
     let is_outside = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root));
     linked_repositories(roots).filter(is_outside).collect()
+}
+
+/// Returns what lies in a repository's directory and is none of git's, if that is no `.git`: other worktrees and
+/// whatever else stands beside them where they are made beneath a bare repository. Folders and files, no links.
+#[expect(clippy::disallowed_methods, reason = "names in git's own folder")]
+pub(super) fn foreign_in(repository: &Path) -> Vec<PathBuf> {
+    if repository.ends_with(".git") {
+        return Vec::new();
+    }
+    let is_foreign = |entry: &DirEntry| {
+        let is_plain = entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_file());
+        is_plain && !is_of_git(&entry.file_name().to_string_lossy())
+    };
+    let entries = std::fs::read_dir(repository).into_iter().flatten().flatten();
+    entries.filter(is_foreign).map(|entry| entry.path()).collect()
+}
+
+/// Returns what of a repository's directory commands write where nothing in it can be made read-only, and what
+/// they read of it: all of it, if all is git's, and else what git writes for a commit, which is in folders.
+pub(super) fn parts_of(repository: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    if foreign_in(repository).is_empty() {
+        return (vec![repository.to_path_buf()], Vec::new());
+    }
+    let there = |names: &[&str]| {
+        let paths = names.iter().map(|name| repository.join(name));
+        paths.filter(|path| open_plain(path).is_ok()).collect()
+    };
+    (there(&WRITTEN), there(&READ))
+}
+
+/// Whether git, or what goes with it, has this name in a repository's directory.
+fn is_of_git(name: &str) -> bool {
+    let is_head = name.ends_with("HEAD") || name.starts_with("BISECT_");
+    let is_message = name.ends_with("_MSG") || name.starts_with("MERGE_");
+    let is_file = name.ends_with(".lock") || name.starts_with("config") || name.starts_with("gc.");
+    is_head || is_message || is_file || WRITTEN.contains(&name) || READ.contains(&name)
+}
+
+/// What git writes in a repository's directory, folders all of them.
+const WRITTEN: [&str; 9] =
+    ["annex", "lfs", "logs", "modules", "objects", "refs", "reftable", "rr-cache", "worktrees"];
+
+/// What else it has there, but for names that end or begin in a certain way.
+const READ: [&str; 17] = [
+    "HEAD",
+    "branches",
+    "commondir",
+    "config",
+    "description",
+    "git-daemon-export-ok",
+    "gitdir",
+    "hooks",
+    "index",
+    "info",
+    "packed-refs",
+    "rebase-apply",
+    "rebase-merge",
+    "remotes",
+    "sequencer",
+    "shallow",
+    "svn",
+];
+
+/// Whether a path lies in one of [`repositories_outside`], and not in what lies there beside what is git's, which
+/// commands do not write.
+///
+/// ```
+/// assert!(!tenon_sandbox::is_in_repository_outside(&["/nowhere".into()], "/nowhere".as_ref()));
+/// ```
+#[must_use]
+pub fn is_in_repository_outside(roots: &[PathBuf], path: &Path) -> bool {
+    let is_in = |folder: &PathBuf| path.starts_with(folder);
+    let mut repositories = repositories_outside(roots).into_iter().filter(is_in);
+    repositories.any(|repository| !foreign_in(&repository).iter().any(is_in))
 }
 
 #[expect(clippy::disallowed_methods, reason = "git's own pointers, read before any command runs")]
@@ -78,5 +154,40 @@ mod tests {
         assert_eq!(linked_repository(&tree), Some(common.clone()));
         write(common.join("config"), "[core]\n\tworktree = ../../other\n".into());
         assert_eq!(linked_repository(&tree), None);
+    }
+
+    #[test]
+    fn what_is_none_of_gits_in_a_bare_repository_is_told_from_what_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let check = |repository: &str, foreign: &[&str]| {
+            let repository = top.join(repository);
+            let mut found = foreign_in(&repository);
+            found.sort();
+            assert_eq!(found, foreign.iter().map(|name| repository.join(name)).collect::<Vec<_>>());
+            parts_of(&repository)
+        };
+        for name in ["pure.git", "with", "main/.git"] {
+            for inner in ["objects", "refs", "worktrees/a", "hooks"] {
+                std::fs::create_dir_all(top.join(name).join(inner)).unwrap();
+            }
+            for file in ["HEAD", "config", "packed-refs", "FETCH_HEAD", "config.lock", "gc.log"] {
+                std::fs::write(top.join(name).join(file), "").unwrap();
+            }
+        }
+        assert_eq!(check("pure.git", &[]), (vec![top.join("pure.git")], Vec::new()));
+        for name in ["with", "main/.git"] {
+            std::fs::create_dir(top.join(name).join("tree")).unwrap();
+            std::fs::write(top.join(name).join("notes"), "").unwrap();
+        }
+        std::os::unix::fs::symlink("notes", top.join("with/link")).unwrap();
+        let (written, read) = check("with", &["notes", "tree"]);
+        assert_eq!(
+            written,
+            ["objects", "refs", "worktrees"].map(|name| top.join("with").join(name))
+        );
+        let expected = ["HEAD", "config", "hooks", "packed-refs"];
+        assert_eq!(read, expected.map(|name| top.join("with").join(name)));
+        assert_eq!(check("main/.git", &[]).1, Vec::<PathBuf>::new());
     }
 }

@@ -189,4 +189,12 @@ pub(super) const ROWS: &[Row] = &[
         .never(&["Wrote"])
         .after("cd r/.git; ! grep -rqs evil . && test \"$(stat -c %a n/hooks modules/m/hooks refs/heads/n/hooks | sort -u)\" = 755")
         .needs(&["git"]),
+    row("worktrees beside the session's, beneath a bare repository", &[Call::Script(
+        "cd $WORK/$ROW/proj/feature; echo x >> ../main/file; echo evil > ../main/build; echo evil > ../notes; mv ../main ../gone; rm -rf ../main ../notes; ln -f ../main/file here && echo x >> here; git commit -qa --allow-empty -m next && git log --oneline | wc -l; git branch other && git tag one; echo end",
+    )])
+        .prepare("git init -q src; cd src; echo own > file; git add file; git -c user.name=a -c user.email=a@b commit -q -m one; cd ..; git clone -q --bare src proj; cd proj; git config user.name a; git config user.email a@b; git worktree add -q main; git worktree add -q feature; mkdir logs; echo own > main/build; echo own > notes")
+        .within("proj/feature")
+        .prints(&["2", "end"])
+        .after("cd proj; test \"$(cat main/file main/build notes)\" = \"$(printf 'own\\nown\\nown')\" && test -e refs/heads/other -a -e refs/tags/one -a -e main/.git")
+        .needs(&["git"]),
 ];
