@@ -53,7 +53,7 @@ impl OutsideRoots {
                 let value = self.search_path(&value, programs);
                 Some((name, value))
             }
-            false => (!self.leads_inside(&value)).then_some((name, value)),
+            false => (!self.is_led_inside(&name, &value)).then_some((name, value)),
         };
         all.into_iter().filter_map(outside).collect()
     }
@@ -72,35 +72,48 @@ impl OutsideRoots {
     }
 
     /// Returns where the program `name` is first in the folders of `path`, which is written as PATH is, that
-    /// [`Self::search_path`] leaves.
+    /// [`Self::search_path`] leaves with that name.
     #[must_use]
     pub fn program(&self, name: &str, path: &OsStr) -> Option<PathBuf> {
-        let left = self.search_path(path, &[]);
+        let left = self.search_path(path, &[name]);
         folders(&left).map(|folder| folder.join(name)).find(|program| is_program(program))
     }
 
     /// Returns the program `name` as the folders of `path`, which is written as PATH is, have it first, if
-    /// [`Self::search_path`] leaves out all folders that have it.
+    /// [`Self::search_path`] with that name leaves out all folders that have it.
     #[must_use]
     pub fn program_inside(&self, name: &str, path: &OsStr) -> Option<PathBuf> {
-        let all = folders(path).map(|folder| (self.has(&folder), folder.join(name)));
+        let all = folders(path).map(|folder| {
+            let program = folder.join(name);
+            (self.has(&folder) && self.has(&program), program)
+        });
         let mut found = all.filter(|(_, program)| is_program(program)).peekable();
         let first = found.peek()?.1.clone();
         found.all(|(is_outside, _)| !is_outside).then_some(first)
     }
 
-    /// Whether a value names a place inside: alone, in a list, behind an option, in an address.
-    fn leads_inside(&self, value: &OsStr) -> bool {
+    /// Whether the value of a variable may lead inside: it names a place there, alone, in a list, behind an option
+    /// or in an address, or one that depends on the folder a program is started in.
+    #[must_use]
+    pub fn is_led_inside(&self, variable: &OsStr, value: &OsStr) -> bool {
         let Some(text) = value.to_str() else { return true };
+        depends_on_folder(&variable.to_string_lossy(), text) || self.names_inside(text)
+    }
+
+    fn names_inside(&self, text: &str) -> bool {
         let names = |root: &PathBuf| {
             let root = root.to_string_lossy();
             let is_end =
                 |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || "-_.".contains(c));
             text.match_indices(&*root).any(|(at, _)| text.get(at + root.len()..).is_none_or(is_end))
         };
-        let mut pieces = text.split([':', '=', ',', ';', ' ', '\n', '"', '\'']);
-        self.roots.iter().any(names)
-            || pieces.any(|piece| piece.starts_with('/') && !self.has(Path::new(piece)))
+        let absolute = |piece: &str| {
+            let start = piece.find('/').filter(|start| *start == 0 || piece.starts_with('-'));
+            start
+                .and_then(|start| piece.get(start..))
+                .is_some_and(|path| !self.has(Path::new(path)))
+        };
+        self.roots.iter().any(names) || pieces(text).any(absolute)
     }
 
     /// Returns what there is to read outside: everything, as folders that none of the roots is in.
@@ -127,6 +140,41 @@ impl OutsideRoots {
             }
         }
     }
+}
+
+/// How the names of variables end whose values are paths.
+const OF_PATHS: [&str; 11] = [
+    "PATH", "HOME", "DIR", "DIRS", "FILE", "ROOT", "PREFIX", "BUNDLE", "PRELOAD", "STARTUP", "LIB",
+];
+
+/// Others with such values.
+const PATHS: [&str; 5] = ["BASH_ENV", "CC", "CXX", "ENV", "VIRTUAL_ENV"];
+
+/// Their values have slashes and are no paths.
+const NO_PATHS: [&str; 1] = ["TZ"];
+const PROXY: &str = "_PROXY";
+
+/// Whether a value has a path that is not absolute, or an empty one in a list, which is the folder that a program is
+/// started in. A program by its name alone (`CC=gcc`) is none.
+fn depends_on_folder(variable: &str, value: &str) -> bool {
+    let name = variable.to_ascii_uppercase();
+    if NO_PATHS.contains(&&*name) || name.ends_with(PROXY) || value.contains("://") {
+        return false;
+    }
+    let is_program = ["CC", "CXX"].contains(&&*name);
+    let is_of_paths = PATHS.contains(&&*name) || OF_PATHS.iter().any(|end| name.ends_with(end));
+    let is_relative = |piece: &str| {
+        let is_plain = !piece.starts_with(['/', '-']) && piece.contains('/');
+        is_plain || piece == "." || piece == ".."
+    };
+    let is_absolute = |part: &str| part.starts_with('/');
+    let mut parts = value.split(':').filter(|part| !is_absolute(part)).peekable();
+    is_of_paths && !is_program && parts.peek().is_some()
+        || parts.any(|part| pieces(part).any(is_relative))
+}
+
+fn pieces(value: &str) -> impl Iterator<Item = &str> {
+    value.split([':', '=', ',', ';', ' ', '\n', '"', '\''])
 }
 
 #[cfg(test)]
@@ -196,6 +244,34 @@ mod tests {
         }
         for value in ["", "1", "/usr/lib:/opt", "/w s/x-2", "https://host.example/w"] {
             assert!(kept(value), "{value}");
+        }
+        let led = |name: &str, value: &str| outside.is_led_inside(name.as_ref(), value.as_ref());
+        for (name, value) in [
+            ("PYTHONPATH", "src"),
+            ("PYTHONPATH", "."),
+            ("PYTHONPATH", "/usr/lib/x:"),
+            ("LD_LIBRARY_PATH", ":/usr/lib"),
+            ("SSL_CERT_FILE", "certs/ca.pem"),
+            ("BASH_ENV", "e"),
+            ("CC", "./cc"),
+            ("CC", "ccache bin/cc"),
+            ("MAKEFLAGS", "-j4 -I/w s/x/include"),
+            ("RUSTFLAGS", "-L native=lib/x"),
+            ("ANY", "../x"),
+        ] {
+            assert!(led(name, value), "{name}={value}");
+        }
+        for (name, value) in [
+            ("PYTHONPATH", "/usr/lib/x:/opt/y"),
+            ("TZ", "Europe/Berlin"),
+            ("no_proxy", "10.0.0.0/8,.example.com"),
+            ("CC", "gcc -m32"),
+            ("RUSTFLAGS", "-C linker=/usr/bin/ld"),
+            ("MAKEFLAGS", "-j4"),
+            ("LANG", "de_DE.UTF-8"),
+            ("DISPLAY", ":0"),
+        ] {
+            assert!(!led(name, value), "{name}={value}");
         }
     }
 }

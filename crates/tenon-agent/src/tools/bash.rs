@@ -244,6 +244,7 @@ impl Bash {
             spill: context.workspace.spill_target(),
         };
         let mut command = context.sandbox.command(&context.workspace, script, limits);
+        command.environment = context.sandbox.environment_for(&parsed.commands);
         command.profile.lifted = protected::lifted(context);
         if only_reads(&parsed) {
             command.profile = context.sandbox.reading_profile();
@@ -463,8 +464,7 @@ mod tests {
             "[walls] limits: the call had 1 s; a timeout of at most 600 s would give it more";
         let expected = format!("Error: command timed out after 1 s\nbegun\n{told}");
         assert_eq!(output.content, expected);
-        let held = output.held.first().map(|held| (held.wall.as_str(), held.flag.as_deref()));
-        assert_eq!(held, Some(("limits", None)));
+        assert!(output.held.first().is_some_and(|it| it.wall == "limits" && it.flag.is_none()));
         assert!(output.is_error);
     }
 
@@ -473,8 +473,8 @@ mod tests {
         let bash = Bash { timeout_max_s: 1, ..BASH };
         let arguments = json!({"command": "sleep 60", "timeout": 5_000});
         let output = Bench::new().call(&bash, arguments);
-        let told = "[walls] limits: the call had 1 s, the most there is";
-        assert_eq!(output.content, format!("{TIMED_OUT}1 s\n(no output)\n{told}"));
+        let told = "(no output)\n[walls] limits: the call had 1 s, the most there is";
+        assert_eq!(output.content, format!("{TIMED_OUT}1 s\n{told}"));
     }
 
     #[test]

@@ -20,6 +20,8 @@ use tenon_sandbox::{
 };
 use tokio_util::sync::CancellationToken;
 
+use crate::policy::shell::SimpleCommand;
+
 /// What commands of a session start with. Cheap to clone.
 ///
 /// ```
@@ -63,8 +65,8 @@ struct LetOut {
     has_run: AtomicBool,
     /// What lies outside of the folders of the session.
     outside: OutsideRoots,
-    /// Where commands inside walls look for programs.
-    path: OsString,
+    /// What commands inside walls start with.
+    environment: Arc<[(OsString, OsString)]>,
 }
 
 impl Sandbox {
@@ -387,9 +389,10 @@ impl Sandbox {
     /// variables name, are none of `roots`, where commands inside the walls write.
     pub(crate) fn outside(&self, roots: Vec<PathBuf>) -> Self {
         let outside = OutsideRoots::of(roots);
-        let path = self.path().unwrap_or_default().to_owned();
-        let environment = outside.environment(self.environment.to_vec(), &[]).into();
-        let let_out = Some(Arc::new(LetOut { has_run: AtomicBool::default(), outside, path }));
+        let all = Arc::clone(&self.environment);
+        let environment = outside.environment(all.to_vec(), &[]).into();
+        let let_out = LetOut { has_run: AtomicBool::default(), outside, environment: all };
+        let let_out = Some(Arc::new(let_out));
         let profile = Profile::unconfined();
         Self { walls: None, profile, let_out, environment, ..self.clone() }
     }
@@ -397,15 +400,29 @@ impl Sandbox {
     /// Returns the program of this name in a folder of the session that a call which a person let out of the walls
     /// does not find on the user's PATH.
     pub(crate) fn program_inside(&self, name: &str) -> Option<PathBuf> {
-        let LetOut { outside, path, .. } = &**self.let_out.as_ref()?;
-        outside.program_inside(name, path)
+        let LetOut { outside, environment, .. } = &**self.let_out.as_ref()?;
+        outside.program_inside(name, path_of(environment)?)
+    }
+
+    /// Returns what a line with these commands starts with. Outside of the walls no program that it names is a link
+    /// which leads into a folder of the session.
+    pub(crate) fn environment_for(&self, commands: &[SimpleCommand]) -> Vec<(OsString, OsString)> {
+        let Some(LetOut { outside, environment, .. }) = self.let_out.as_deref() else {
+            return self.environment.to_vec();
+        };
+        let programs: Vec<&str> = commands.iter().filter_map(SimpleCommand::program).collect();
+        outside.environment(environment.to_vec(), &programs)
     }
 
     /// Returns where commands look for programs.
     fn path(&self) -> Option<&OsStr> {
-        let path = self.environment.iter().find(|(variable, _)| variable == "PATH");
-        path.map(|(_, path)| &**path)
+        path_of(&self.environment)
     }
+}
+
+fn path_of(environment: &[(OsString, OsString)]) -> Option<&OsStr> {
+    let path = environment.iter().find(|(variable, _)| variable == "PATH");
+    path.map(|(_, path)| &**path)
 }
 
 /// What walls are built from that hold nothing.

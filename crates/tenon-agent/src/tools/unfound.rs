@@ -98,8 +98,8 @@ fn sentence(name: &str, found: &ProgramOutOfSight) -> Option<String> {
 fn not_looked_for(name: &str, path: &Path) -> String {
     let path = in_one_line(&path.to_string_lossy());
     format!(
-        "{BEGIN}{name} is on the user's PATH in a folder of the session, where a command outside the walls looks for \
-         none; named as {path} it would run"
+        "{BEGIN}{name} is on the user's PATH in a folder of the session, or by a link into one, where a command outside the \
+         walls looks for none; named as {path} it would run"
     )
 }
 

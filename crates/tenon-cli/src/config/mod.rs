@@ -346,6 +346,11 @@ impl Config {
         tenon_sandbox::child_environment(self.environment.all(), &names)
     }
 
+    /// Returns all variables of tenon's own environment, as it started.
+    pub(crate) fn variables(&self) -> Vec<(OsString, OsString)> {
+        self.environment.all().collect()
+    }
+
     /// Returns what stands in the variable `name`, for the doctor.
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.environment.text(name)

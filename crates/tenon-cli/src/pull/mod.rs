@@ -123,8 +123,11 @@ pub(crate) async fn pull(
     if let Some(words) = hub_failure {
         let reason = translated(&words, config.look().language);
         progress.say(Text::HubGivesNothing, &[("reason", &reason)]);
-        // What a model may have written in the folder of the session is no Python to run.
-        let outside = OutsideRoots::of(config.root.canonicalize().into_iter().collect());
+        // What a model may have written in a folder of the session is no Python to run.
+        let added =
+            config.settings.add_dir.iter().filter_map(|name| config.named_folder(name).ok());
+        let folders = added.chain([config.root.clone()]);
+        let outside = OutsideRoots::of(folders.filter_map(|it| it.canonicalize().ok()).collect());
         let environment = outside.environment(config.toolchain_environment(), &["python3"]);
         let wheels = wheels::Wheels::new(model, environment, &folder);
         wheels.fetch(&mut partial, progress).map_err(|failure| match failure {

@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the draft lies in tenon's own folder while edited")]
 
 use std::{
-    ffi::OsStr,
+    ffi::OsString,
     fs::OpenOptions,
     io::{self, Read, Write},
     os::unix::fs::OpenOptionsExt,
@@ -23,8 +23,8 @@ pub(crate) struct Editor {
 }
 
 impl Editor {
-    /// Starts `editor`, a command line, on `text` in a file in `folder` that nobody else can read. It is looked for
-    /// in the folders of `path` that are `outside`.
+    /// Starts `editor`, a command line, on `text` in a file in `folder` that nobody else can read. It has what of
+    /// `environment` names nothing but what is `outside`, and is looked for there.
     ///
     /// # Errors
     /// If the file cannot be written or the editor not be started.
@@ -32,16 +32,25 @@ impl Editor {
         editor: &str,
         text: &str,
         folder: &Path,
-        (outside, path): (&OutsideRoots, &OsStr),
+        (outside, environment): (&OutsideRoots, &[(OsString, OsString)]),
     ) -> io::Result<Self> {
         let file = folder.join(format!("draft-{}.md", std::process::id()));
         let mut opened =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file)?;
         opened.write_all(text.as_bytes())?;
         // By a shell, because people put flags into these variables.
+        let path = environment.iter().find(|(name, _)| name == "PATH");
+        let path = path.map(|(_, path)| &**path).unwrap_or_default();
         let shell = outside.program("sh", path).unwrap_or_else(|| "/bin/sh".into());
-        let child = Command::new(shell)
-            .env("PATH", outside.search_path(path, &[]))
+        let program = editor.split_whitespace().next().unwrap_or_default();
+        let mut command = Command::new(shell);
+        for (name, _) in
+            environment.iter().filter(|(name, value)| outside.is_led_inside(name, value))
+        {
+            command.env_remove(name);
+        }
+        let child = command
+            .env("PATH", outside.search_path(path, &[program]))
             .arg("-c")
             .arg(format!("{editor} \"$0\""))
             .arg(&file)
@@ -77,9 +86,12 @@ mod tests {
 
     /// Edits the word `some` in a folder, for a session in `root` whose PATH begins with that.
     fn start(editor: &str, folder: &Path, root: &Path) -> io::Result<Editor> {
-        let path = std::env::join_paths([root, "/usr/bin".as_ref(), "/bin".as_ref()]).unwrap();
+        let links = folder.join("bin");
+        let path = std::env::join_paths([root, &links, "/usr/bin".as_ref(), "/bin".as_ref()]);
+        let environment =
+            [("PATH".into(), path.unwrap()), ("BASH_ENV".into(), root.join("rc").into())];
         let outside = OutsideRoots::of(vec![root.canonicalize().unwrap()]);
-        Editor::start(editor, "some", folder, (&outside, &path))
+        Editor::start(editor, "some", folder, (&outside, &environment))
     }
 
     #[tokio::test]
@@ -104,6 +116,13 @@ mod tests {
         }
         let mut editor = start("env true", folder.path(), root.path()).unwrap();
         assert_eq!(editor.wait().await, Ok("some".to_owned()));
+        std::fs::create_dir(folder.path().join("bin")).unwrap();
+        std::os::unix::fs::symlink(root.path().join("true"), folder.path().join("bin/edit"))
+            .unwrap();
+        let mut linked = start("edit", folder.path(), root.path()).unwrap();
+        assert!(linked.wait().await.is_err());
+        let mut told = start("f() { echo \"$BASH_ENV\" > \"$1\"; }; f", folder.path(), root.path());
+        assert_eq!(told.as_mut().unwrap().wait().await, Ok(String::new()));
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 2);
     }
 }

@@ -133,9 +133,7 @@ pub(super) fn plan(
         canonical([Path::new(path)]).into_iter().map(|path| (path, Part::Private { mode: *mode }))
     });
     parts.extend(private.clone());
-    let known: Vec<PathBuf> = parts.keys().cloned().collect();
-    let others = homes::closed(settings, home.as_deref(), &known, mounts);
-    parts.extend(others.into_iter().map(|path| (path, Part::Cover)));
+    put_homes(settings, home.as_deref(), mounts, &mut parts);
     let mut scratch: Vec<PathBuf> = private.map(|(path, _)| path).collect();
     if let Some(home) = &home {
         scratch.push(home.clone());
@@ -143,10 +141,7 @@ pub(super) fn plan(
     }
     parts.extend(settings.state_in_root(mounts).into_iter().map(|state| (state, Part::Cover)));
     keep(kept_paths(settings, profile, home.as_deref()), &mut parts);
-    for path in repositories.iter().flat_map(|repository| foreign_in(repository)) {
-        let source = path.clone();
-        parts.entry(path).or_insert(Part::Kept { source, writable: false });
-    }
+    put_foreign(repositories, &mut parts);
     let within = show(settings, home.as_deref(), &mut parts);
     // A file that is given in HOME must not be written through to a root that is HOME.
     parts.retain(|path, part| {
@@ -193,6 +188,26 @@ fn keep(kept: Vec<(PathBuf, PathBuf)>, parts: &mut BTreeMap<PathBuf, Part>) {
         if covered.iter().any(|covered| path.starts_with(covered) && path != *covered) {
             parts.insert(path, Part::Kept { source, writable: false });
         }
+    }
+}
+
+/// Closes the homes of others.
+fn put_homes(
+    settings: &Settings,
+    home: Option<&Path>,
+    mounts: &Mounts,
+    parts: &mut BTreeMap<PathBuf, Part>,
+) {
+    let known: Vec<PathBuf> = parts.keys().cloned().collect();
+    let others = homes::closed(settings, home, &known, mounts);
+    parts.extend(others.into_iter().map(|path| (path, Part::Cover)));
+}
+
+/// Makes read-only what lies in repositories and is none of git's.
+fn put_foreign(repositories: &[PathBuf], parts: &mut BTreeMap<PathBuf, Part>) {
+    for path in repositories.iter().flat_map(|repository| foreign_in(repository)) {
+        let source = path.clone();
+        parts.entry(path).or_insert(Part::Kept { source, writable: false });
     }
 }
 

@@ -79,11 +79,13 @@ fn outside_the_walls_no_program_of_the_workspace_runs_by_its_name_alone() {
     program(&place, "work/bin/doas");
     let bin = place.path("work/bin").display().to_string();
     let told = format!(
-        "[walls] programs: doas is on the user's PATH in a folder of the session, where a command outside the walls \
-         looks for none; named as {bin}/doas it would run"
+        "[walls] programs: doas is on the user's PATH in a folder of the session, or by a link into one, where a \
+         command outside the walls looks for none; named as {bin}/doas it would run"
     );
     let allow = ["--allow", "bash(doas -n true)", "--allow", &format!("bash({bin}/doas -n true)")];
-    let path = format!("{bin}:/usr/bin:/bin");
+    std::fs::create_dir_all(place.path("home/bin")).unwrap();
+    symlink(place.path("work/bin/doas"), place.path("home/bin/doas")).unwrap();
+    let path = format!("{bin}:{}:/usr/bin:/bin", place.path("home/bin").display());
     let commands = ["doas -n true".to_owned(), format!("{bin}/doas -n true")];
     let results =
         place.results_of(commands.iter().map(String::as_str), &allow, |it| it.env("PATH", &path));

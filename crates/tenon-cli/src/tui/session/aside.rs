@@ -52,9 +52,8 @@ impl Session<'_> {
         self.give_terminal_back();
         // What commands inside the walls write is no editor.
         let outside = OutsideRoots::of(self.workspace.roots());
-        let path = self.place.environment.iter().find(|(name, _)| name == "PATH");
-        let path = path.map(|(_, path)| path.clone()).unwrap_or_default();
-        match Editor::start(&self.place.editor, &text, &self.place.drafts, (&outside, &path)) {
+        let around = (&outside, &*self.place.config.variables());
+        match Editor::start(&self.place.editor, &text, &self.place.drafts, around) {
             Ok(editor) => self.editor = Some(editor),
             Err(error) => self.edited(Err(error.to_string())),
         }
