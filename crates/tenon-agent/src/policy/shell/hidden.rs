@@ -354,10 +354,12 @@ pub(super) fn written(command: &SimpleCommand) -> Option<String> {
     }
 }
 
-/// Says whether a file is one of the descriptors that the command line fills.
+/// Says whether a file is one of the descriptors that the command line fills; which one need not be known.
 pub(super) fn is_descriptor(file: &Word) -> bool {
-    let folders = ["/dev/fd/", "/dev/stdin", "/proc/self/fd/"];
-    file.literal().is_some_and(|file| folders.iter().any(|folder| file.starts_with(folder)))
+    let path = file.source();
+    let folders = ["/dev/fd/", "/dev/stdin"];
+    folders.iter().any(|folder| path.starts_with(folder))
+        || path.starts_with("/proc/") && path.contains("/fd/")
 }
 
 /// What git runs: by its settings, and commands of subcommands.
