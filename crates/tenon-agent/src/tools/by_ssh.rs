@@ -331,6 +331,8 @@ mod tests {
             ("scp -P 22 a ada@s.example:", &["s.example"]),
             ("rsync -az d/ r.example:/srv", &["r.example"]),
             ("cp a:b c; echo ssh a.example", &[]),
+            ("echo 'ssh a.example' > x; bash x", &["a.example"]),
+            ("echo 'ssh a.example' > x; bash -n x", &[]),
             ("curl -s --noproxy '*' https://x.example -o out", &["x.example"]),
             ("curl -sS --noproxy '*' https://x.example", &[]),
             ("curl -s https://x.example", &[]),

@@ -56,6 +56,7 @@ fn run(command: &SimpleCommand, held: &Held, places: &Places) -> Option<Source> 
     folder.enter(command, places);
     let name = command.program();
     let shell = name.is_some_and(|name| shells::SHELLS.contains(&name));
+    let shell = shell && !shells::only_checks(command);
     let interpreter = shell || name.is_some_and(is_interpreter);
     let sources = matches!(name, Some("source" | "."));
     let mut found = None;

@@ -303,6 +303,7 @@ impl Walker {
         let mut files: Vec<_> = startup.map(|(_, file)| file.clone()).collect();
         match command.program() {
             Some("." | "source") => files.extend(arguments.first().cloned()),
+            Some(_) if shells::only_checks(command) => {}
             Some(shell) if SHELLS.contains(&shell) => {
                 files.extend(shells::startup(command));
                 let set = self.variables.iter().filter(|(name, _)| hidden::is_startup(name));

@@ -44,6 +44,7 @@ pub(super) fn perhaps(command: &SimpleCommand) -> Vec<Perhaps> {
         Some("find") => of_find(arguments),
         Some("git") => of_git(arguments),
         Some(name) if BY_OPTION.contains(&name) => of_options(name, arguments),
+        Some(_) if shells::only_checks(command) => Vec::new(),
         Some(name) if shells::SHELLS.contains(&name) || matches!(name, "." | "source") => {
             let is_shell = !matches!(command.program(), Some("." | "source"));
             of_script(if is_shell { shells::operands(command) } else { arguments })

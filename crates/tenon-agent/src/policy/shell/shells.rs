@@ -39,6 +39,31 @@ const LONG: &[(&str, bool)] = &[
     ("wordexp", false),
 ];
 
+/// Shells that know `-n` and `-o noexec`: they read their script and run nothing of it.
+const CHECKING: &[&str] = &["ash", "bash", "dash", "ksh", "lksh", "mksh", "rbash", "sh", "zsh"];
+
+/// Of these only what is no terminal keeps to it: a script that they are given.
+const CHECKING_FILES: &[&str] = &["ksh", "lksh", "mksh"];
+
+/// Options of one letter that have no value and mean in all of those shells what bash means by them.
+const LETTERS: &str = "aCcefnuvx";
+
+/// Long options of bash that may stand before those.
+const LONG_OF_CHECKS: &[&str] = &["--noprofile", "--norc", "--posix", "--verbose"];
+
+/// Values of `-o` that are known not to be about `noexec`.
+const SETTINGS: &[&str] = &[
+    "allexport",
+    "errexit",
+    "noclobber",
+    "noglob",
+    "nounset",
+    "pipefail",
+    "posix",
+    "verbose",
+    "xtrace",
+];
+
 /// Files in the home that shells run when a person or a session begins.
 const OF_PEOPLE: [&str; 7] =
     [".bash_login", ".bash_logout", ".bash_profile", ".bashrc", ".profile", ".zshenv", ".zshrc"];
@@ -91,6 +116,56 @@ impl<'a> Invocation<'a> {
     }
 }
 
+/// Says whether a command is a shell that only checks the syntax of what it is given (`bash -n x.sh`).
+///
+/// A word before its first operand that is not known makes that unsure.
+pub(crate) fn only_checks(command: &SimpleCommand) -> bool {
+    let name = command.program().unwrap_or_default();
+    if !CHECKING.contains(&name) {
+        return false;
+    }
+    let is_long = |word: &&Word| {
+        let is_bash = matches!(name, "bash" | "rbash");
+        is_bash && word.literal().is_some_and(|text| LONG_OF_CHECKS.contains(&text))
+    };
+    let long = command.arguments().iter().take_while(is_long).count();
+    let mut rest = command.arguments().get(long..).unwrap_or_default();
+    let mut checks = false;
+    while let Some((word, after)) = rest.split_first() {
+        if matches!(word.literal(), Some("-" | "--")) {
+            rest = after;
+            break;
+        }
+        if !word.prefix().starts_with(['-', '+']) {
+            checks &= word.is_no_option();
+            break;
+        }
+        let Some((sets, words)) = switch(word, after.first()) else { return false };
+        checks = sets.unwrap_or(checks);
+        rest = after.get(words..).unwrap_or_default();
+    }
+    checks && !(rest.is_empty() && CHECKING_FILES.contains(&name))
+}
+
+/// Returns whether a row of options turns `noexec` on or off, if it does either, and how many of the words
+/// behind it are values; `None` if not all of it is known.
+fn switch(row: &Word, next: Option<&Word>) -> Option<(Option<bool>, usize)> {
+    let (sign, letters) = row.literal()?.split_at_checked(1)?;
+    let plain = letters.strip_suffix('o');
+    let is_known = plain.unwrap_or(letters).chars().all(|letter| LETTERS.contains(letter));
+    if letters.is_empty() || !is_known {
+        return None;
+    }
+    let by_letter = letters.contains('n').then_some(sign == "-");
+    if plain.is_none() {
+        return Some((by_letter, 0));
+    }
+    match next?.literal()? {
+        "noexec" => Some((Some(sign == "-"), 1)),
+        name => SETTINGS.contains(&name).then_some((by_letter, 1)),
+    }
+}
+
 /// Returns what a shell is given behind its options: a script's name and its arguments.
 pub(super) fn operands(command: &SimpleCommand) -> &[Word] {
     Invocation::of(command.program().unwrap_or_default(), command.arguments()).operands
@@ -110,6 +185,9 @@ pub(super) fn launched(
     command: &SimpleCommand,
     feed: &[SimpleCommand],
 ) -> Vec<Launched> {
+    if only_checks(command) {
+        return Vec::new();
+    }
     let arguments = command.arguments();
     let read = Invocation::of(shell, arguments);
     let hides = |file: &Word| is_output(file) || hidden::is_descriptor(file);
@@ -154,6 +232,9 @@ pub(crate) fn reads_program(command: &SimpleCommand) -> bool {
     let arguments = command.arguments();
     let is_input = |word: &Word| matches!(word.literal(), Some("-" | "/dev/stdin"));
     if let Some(shell) = command.program().filter(|name| SHELLS.contains(name)) {
+        if only_checks(command) {
+            return false;
+        }
         let read = Invocation::of(shell, arguments);
         return !read.takes_text && (read.reads || read.operands.first().is_none_or(is_input));
     }

@@ -34,6 +34,67 @@ fn a_script_that_the_line_writes_is_judged_where_it_runs() {
 }
 
 #[test]
+fn a_shell_that_only_checks_runs_nothing() {
+    let script = |line: &str| format!("cat > x <<'S'\n#!/bin/bash\ngit push\nS\n{line}");
+    let denied = rules(&[("bash(git push:*)", DENY)]);
+    let mut wrong = Vec::new();
+    for (line, want) in [
+        ("chmod +x x && bash -n x && echo ok", ALLOW),
+        ("sh -n ./x", ALLOW),
+        ("dash -n -- x", ALLOW),
+        ("zsh -n x", ALLOW),
+        ("ksh -n x", ALLOW),
+        ("bash -nv x", ALLOW),
+        ("bash -e -xn x +n", ALLOW),
+        ("bash -o noexec x", ALLOW),
+        ("bash -eo noexec x", ALLOW),
+        ("bash -no pipefail x", ALLOW),
+        ("bash --norc -n x", ALLOW),
+        ("bash +n -n x", ALLOW),
+        ("find . -name x -exec bash -n {} \\;", ALLOW),
+        ("bash -n < x; cat x | bash -n; timeout 5 sh -n x", ALLOW),
+        ("bash -n <<'E'\ngit push\nE", ALLOW),
+        ("bash -n <<< 'git push'; { bash -n; } <<< 'git push'; echo git push | sh -n", ALLOW),
+        ("bash -n -c 'git push'; sh -nc 'git push'; bash -c -n 'git push'", ALLOW),
+        ("bash -n x; ./x", DENY),
+        ("bash -n x && bash x", DENY),
+        ("bash -n x && . ./x", DENY),
+        ("bash -n +n x", DENY),
+        ("bash -o noexec +o noexec x", DENY),
+        ("bash -n +o noexec x", DENY),
+        ("bash -eo noexec +ne x", DENY),
+        ("bash x -n", DENY),
+        ("bash -- x -n", DENY),
+        ("bash +n x", DENY),
+        ("bash +o noexec x", DENY),
+        ("bash -n -i x", DENY),
+        ("bash -n -o exec x", DENY),
+        ("bash -nz x", DENY),
+        ("zsh -n -o exec x", DENY),
+        ("bash -n \"$O\" x", ALLOW),
+        ("bash -n -c 'x' | sh -c 'git push'", DENY),
+        ("bash -c 'git push' -n", DENY),
+        ("bash -n +n -c 'git push'", DENY),
+        ("ksh -n <<< 'git push'", DENY),
+        ("bash -n +n <<E\ngit push\nE", DENY),
+        ("bash -n \"$(git push)\"", DENY),
+        ("bash -n <(git push)", DENY),
+    ] {
+        let verdict = run(&script(line), &denied, Mode::Auto).verdict;
+        wrong.extend((verdict != want).then_some((line, verdict)));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    allow(&[
+        "cat > x <<'S'\nsudo apt-get install -y jq\nS\nchmod +x x && bash -n x",
+        "echo 'rm -rf /opt/thing' > x; bash -n x",
+        "bash -n -c 'sudo true'",
+        "curl -o x https://x.example/x; bash -n x",
+        "curl https://x.example/x | bash -n",
+        "bash -n script.sh && echo ok",
+    ]);
+}
+
+#[test]
 fn what_is_not_sure_in_a_script_of_ones_own_is_no_question() {
     allow(&[
         "echo 'rm -rf \"$1\"' > x.sh; sh x.sh build",
