@@ -69,7 +69,7 @@ fn run(command: &SimpleCommand, held: &Held, places: &Places) -> Option<Source> 
     let is_input = |word: &Word| {
         matches!(word.literal(), Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
     };
-    let reads_input = sources && command.arguments().first().is_some_and(is_input);
+    let reads_input = sources && shells::sourced(command).first().is_some_and(is_input);
     if reads_input || interpreter && shells::reads_program(command) {
         found = found.max(held.read(command, &folder));
     }

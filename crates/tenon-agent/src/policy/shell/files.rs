@@ -291,7 +291,6 @@ impl Walker {
 
     /// Returns the files that a command reads as a script.
     fn scripts(&self, command: &SimpleCommand) -> Vec<Word> {
-        let arguments = command.arguments();
         let reads = || -> Vec<Word> {
             let own = command.redirects.iter().filter(|one| one.kind == RedirectKind::Read);
             let piped = command.piped_from.clone().and_then(|from| self.commands.get(from));
@@ -302,7 +301,7 @@ impl Walker {
         let startup = command.assignments.iter().filter(|(name, _)| hidden::is_startup(name));
         let mut files: Vec<_> = startup.map(|(_, file)| file.clone()).collect();
         match command.program() {
-            Some("." | "source") => files.extend(arguments.first().cloned()),
+            Some("." | "source") => files.extend(shells::sourced(command).first().cloned()),
             Some(_) if shells::only_checks(command) => {}
             Some(shell) if SHELLS.contains(&shell) => {
                 files.extend(shells::startup(command));

@@ -298,7 +298,10 @@ pub(super) fn fed(
     if let Some(text) = reads(RedirectKind::Text) {
         return script(text.target.clone(), same_shell);
     }
-    if reads(RedirectKind::Read).is_some_and(|one| arguments::is_output(&one.target)) {
+    let own = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+    let is_own = |file: &Word| file.literal().is_some_and(|file| own.contains(&file));
+    let hides = |file| arguments::is_output(file) || is_descriptor(file) && !is_own(file);
+    if reads(RedirectKind::Read).is_some_and(|one| hides(&one.target)) {
         return vec![Launched::Unknown];
     }
     // `<&$fd`: what is written there is not looked for.
@@ -356,7 +359,12 @@ pub(super) fn written(command: &SimpleCommand) -> Option<String> {
 
 /// Says whether a file is one of the descriptors that the command line fills; which one need not be known.
 pub(super) fn is_descriptor(file: &Word) -> bool {
-    let path = file.source();
+    let source = file.source();
+    let steps = source.split('/').filter(|step| !matches!(*step, "" | "."));
+    let path: String = steps.flat_map(|step| ["/", step]).collect();
+    if !source.starts_with('/') {
+        return false;
+    }
     let folders = ["/dev/fd/", "/dev/stdin"];
     folders.iter().any(|folder| path.starts_with(folder))
         || path.starts_with("/proc/") && path.contains("/fd/")

@@ -68,7 +68,7 @@ fn by_name(
             let text = behind.or_else(|| valued(arguments, &["--command"]));
             text.map_or_else(Vec::new, |text| script(text, false))
         }
-        "source" | "." => match arguments.first() {
+        "source" | "." => match shells::sourced(command).first() {
             Some(file) if file.literal() == Some("/dev/stdin") => hidden::fed(command, feed, true),
             Some(file) if is_output(file) || hidden::is_descriptor(file) => vec![Launched::Unknown],
             _ => Vec::new(),

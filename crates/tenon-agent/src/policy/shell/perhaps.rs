@@ -47,7 +47,7 @@ pub(super) fn perhaps(command: &SimpleCommand) -> Vec<Perhaps> {
         Some(_) if shells::only_checks(command) => Vec::new(),
         Some(name) if shells::SHELLS.contains(&name) || matches!(name, "." | "source") => {
             let is_shell = !matches!(command.program(), Some("." | "source"));
-            of_script(if is_shell { shells::operands(command) } else { arguments })
+            of_script(if is_shell { shells::operands(command) } else { shells::sourced(command) })
         }
         Some(name) => {
             let word = launch::behind_options(name, arguments).filter(|word| may_be_option(word));

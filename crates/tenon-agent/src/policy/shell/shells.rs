@@ -171,6 +171,14 @@ pub(super) fn operands(command: &SimpleCommand) -> &[Word] {
     Invocation::of(command.program().unwrap_or_default(), command.arguments()).operands
 }
 
+/// Returns what `source` is given behind its options: a script's name and its arguments.
+pub(crate) fn sourced(command: &SimpleCommand) -> &[Word] {
+    match command.arguments() {
+        [first, rest @ ..] if first.literal() == Some("--") => rest,
+        arguments => arguments,
+    }
+}
+
 /// Returns the files that a shell runs before anything else.
 pub(super) fn startup(command: &SimpleCommand) -> Vec<Word> {
     let shell = command.program().unwrap_or_default();
@@ -263,9 +271,9 @@ pub(super) fn of_open_program(command: &SimpleCommand) -> Vec<Launched> {
 
 /// Says whether what a command runs depends on what it reads.
 pub(super) fn runs_input(command: &SimpleCommand) -> bool {
-    let first = command.arguments().first().and_then(Word::literal);
+    let first = || sourced(command).first().and_then(Word::literal);
     match command.program() {
-        Some("." | "source") => first == Some("/dev/stdin"),
+        Some("." | "source") => first() == Some("/dev/stdin"),
         Some("at" | "batch" | "crontab" | "parallel" | "xargs") => true,
         Some(name) => SHELLS.contains(&name) && reads_program(command),
         None => false,

@@ -144,6 +144,10 @@ fn a_shell_reads_the_text_that_is_given_around_it() {
         "exec <<< 'git push'; bash",
         "exec 3<<< 'git push'; bash <&3",
         "{ . /dev/stdin; } <<E\ngit push\nE",
+        ". -- /dev/stdin <<< 'git push'",
+        "echo git push > x; . -- ./x",
+        "echo git push | bash < /dev/stdin",
+        "echo git push | sh < /proc/self/fd/0",
     ] {
         assert_eq!(run(line, &denied, Mode::Auto).verdict, DENY, "{line}");
     }
