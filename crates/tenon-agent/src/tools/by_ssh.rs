@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use super::{
+    git_settings::Settings,
     ran_in,
     said::Said,
     unreached::{HOSTS_MAX, sentence, whole_host},
@@ -31,6 +32,78 @@ const OF_COPIES: &str = "connection closed";
 const REMOTE: [&str; 5] = ["clone", "fetch", "ls-remote", "pull", "push"];
 const REMOTE_ALL: &str = "remote";
 const REMOTE_ACTIONS: [&str; 3] = ["prune", "show", "update"];
+
+/// Options of programs that copy files whose value is the next word.
+const SCP_VALUED: [&str; 10] = ["-c", "-D", "-F", "-i", "-J", "-l", "-o", "-P", "-S", "-X"];
+const RSYNC_VALUED: [&str; 67] = [
+    "-@",
+    "-B",
+    "-M",
+    "-T",
+    "-e",
+    "-f",
+    "--address",
+    "--backup-dir",
+    "--block-size",
+    "--bwlimit",
+    "--cc",
+    "--checksum-choice",
+    "--checksum-seed",
+    "--chmod",
+    "--chown",
+    "--compare-dest",
+    "--compress-choice",
+    "--compress-level",
+    "--config",
+    "--contimeout",
+    "--copy-as",
+    "--copy-dest",
+    "--debug",
+    "--dparam",
+    "--early-input",
+    "--exclude",
+    "--exclude-from",
+    "--files-from",
+    "--filter",
+    "--groupmap",
+    "--iconv",
+    "--include",
+    "--include-from",
+    "--info",
+    "--link-dest",
+    "--log-file",
+    "--log-file-format",
+    "--log-format",
+    "--max-alloc",
+    "--max-delete",
+    "--max-size",
+    "--min-size",
+    "--modify-window",
+    "--only-write-batch",
+    "--out-format",
+    "--outbuf",
+    "--partial-dir",
+    "--password-file",
+    "--port",
+    "--protocol",
+    "--read-batch",
+    "--remote-option",
+    "--rsh",
+    "--rsync-path",
+    "--skip-compress",
+    "--sockopts",
+    "--stderr",
+    "--stop-after",
+    "--stop-at",
+    "--suffix",
+    "--temp-dir",
+    "--time-limit",
+    "--timeout",
+    "--usermap",
+    "--write-batch",
+    "--zc",
+    "--zl",
+];
 
 /// What stands before a host that is reached past the proxy.
 const SCHEMES: [&str; 4] = ["ssh://", "git+ssh://", "sftp://", "git://"];
@@ -114,7 +187,8 @@ fn ways(command: &SimpleCommand, said: &Said<'_>) -> Vec<Way> {
     let arguments = command.arguments();
     match command.program() {
         Some("ssh" | "sftp") => vec![of_ssh(arguments)],
-        Some("scp" | "rsync") => arguments.iter().filter_map(of_copy).collect(),
+        Some("scp") => of_copies(arguments, &SCP_VALUED),
+        Some("rsync") => of_copies(arguments, &RSYNC_VALUED),
         Some("git") => of_git(command, said),
         Some("curl" | "wget") => past_proxy(command).unwrap_or_default(),
         _ => Vec::new(),
@@ -142,11 +216,37 @@ fn of_ssh(arguments: &[Word]) -> Way {
     Way::Other
 }
 
-/// Returns where an argument of a program that copies files leads.
-fn of_copy(word: &Word) -> Option<Way> {
-    let text = word.literal()?;
-    let way = if text.starts_with('-') { Way::Other } else { way(text) };
-    (way != Way::Other).then_some(way)
+/// Returns where what a program copies files of, or to, leads, given its options that have a value.
+fn of_copies(arguments: &[Word], valued: &[&str]) -> Vec<Way> {
+    let mut found = Vec::new();
+    let mut rest = shell::arguments::skip_options(arguments, valued);
+    while let Some((operand, behind)) = rest.split_first() {
+        found.extend(operand.literal().map(way).filter(|way| *way != Way::Other));
+        rest = shell::arguments::skip_options(behind, valued);
+    }
+    found
+}
+
+/// Whether git tells about the subcommand itself, or of a remote what the settings have.
+fn stays_here(subcommand: &str, all: &[Word], arguments: &[Word]) -> bool {
+    let has = |words: &[Word], option| words.iter().any(|word| word.literal() == Some(option));
+    let is_short_help = match subcommand {
+        // With an operand it asks for branches.
+        "ls-remote" => arguments.len() == 1 && has(arguments, "-h"),
+        _ => has(all, "-h"),
+    };
+    let mut operands = operands(arguments);
+    let action = (subcommand == REMOTE_ALL).then(|| operands.next()).flatten();
+    let is_unnamed = matches!(action, Some("prune" | "show")) && operands.next().is_none();
+    has(all, "--help")
+        || is_short_help
+        || is_unnamed
+        || action == Some("show") && has(arguments, "-n")
+        || subcommand == "ls-remote" && has(arguments, "--get-url")
+}
+
+fn operands(arguments: &[Word]) -> impl Iterator<Item = &str> {
+    arguments.iter().filter_map(Word::literal).filter(|it| !it.starts_with('-'))
 }
 
 fn of_git(command: &SimpleCommand, said: &Said<'_>) -> Vec<Way> {
@@ -154,8 +254,9 @@ fn of_git(command: &SimpleCommand, said: &Said<'_>) -> Vec<Way> {
     else {
         return Vec::new();
     };
-    let mut operands = arguments.iter().filter_map(Word::literal).filter(|it| !it.starts_with('-'));
+    let mut operands = operands(arguments);
     match subcommand {
+        _ if stays_here(subcommand, command.arguments(), arguments) => return Vec::new(),
         REMOTE_ALL if !operands.next().is_some_and(|it| REMOTE_ACTIONS.contains(&it)) => {
             return Vec::new();
         }
@@ -169,18 +270,20 @@ fn of_git(command: &SimpleCommand, said: &Said<'_>) -> Vec<Way> {
         _ => return Vec::new(),
     }
     let named = operands.next();
+    let settings = settings(command, said).map(|text| Settings::read(&text)).unwrap_or_default();
+    let pushes = subcommand == "push";
     if let Some(named) = named {
         let is_address = |text: &str| text.contains(':') || text.starts_with(['/', '.', '~']);
         if is_address(named) {
-            return vec![way(named)];
+            return vec![way(&settings.rewritten(named, pushes))];
         }
     }
-    let remotes = settings(command, said).map(|text| remotes(&text)).unwrap_or_default();
+    let remotes = &settings.remotes;
     let of = |name: &str| -> Vec<Way> {
-        let is_pushed =
-            subcommand == "push" && remotes.iter().any(|it| it.name == name && it.is_pushed_to);
+        let is_pushed = pushes && remotes.iter().any(|it| it.name == name && it.is_pushed_to);
         let its = remotes.iter().filter(|it| it.name == name && it.is_pushed_to == is_pushed);
-        its.map(|it| way(&it.address)).collect()
+        // An address only to push to is rewritten as one to fetch from.
+        its.map(|it| way(&settings.rewritten(&it.address, pushes && !is_pushed))).collect()
     };
     let found = named.map(of).unwrap_or_default();
     match (found.is_empty(), remotes.first()) {
@@ -201,34 +304,6 @@ fn settings(command: &SimpleCommand, said: &Said<'_>) -> Option<String> {
         |folder: &Path| workspace.read(folder.join(SETTINGS).to_str()?, SETTINGS_BYTES_MAX).ok();
     let bytes = folders.iter().find_map(|folder| Path::new(folder).ancestors().find_map(read))?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// An address of a remote, as git's settings name it.
-struct Remote {
-    name: String,
-    address: String,
-    is_pushed_to: bool,
-}
-
-fn remotes(settings: &str) -> Vec<Remote> {
-    let mut found = Vec::new();
-    let mut name: Option<String> = None;
-    for line in settings.lines().map(str::trim) {
-        if let Some(section) = line.strip_prefix('[') {
-            let quoted = section.strip_prefix("remote \"").and_then(|rest| rest.split_once("\"]"));
-            name = quoted.map(|(name, _)| name.to_owned());
-            continue;
-        }
-        let (Some(name), Some((key, value))) = (&name, line.split_once('=')) else { continue };
-        let is_pushed_to = match key.trim().to_ascii_lowercase().as_str() {
-            "url" => false,
-            "pushurl" => true,
-            _ => continue,
-        };
-        let address = value.trim().trim_matches('"').to_owned();
-        found.push(Remote { name: name.clone(), address, is_pushed_to });
-    }
-    found
 }
 
 /// Returns where an address leads: `ssh://git@example.com/a.git`, `git@example.com:a.git`, `../a`.
@@ -322,6 +397,14 @@ mod tests {
             ("git clone https://c.example/a", &["-"]),
             ("git clone ../a b", &["-"]),
             ("git status; git remote -v", &[]),
+            ("git fetch --dry-run", &["git.example"]),
+            ("git ls-remote -h origin", &["git.example"]),
+            ("git remote update", &["git.example"]),
+            ("git remote prune -n origin", &["git.example"]),
+            ("git ls-remote --get-url origin", &[]),
+            ("git ls-remote --get-url; git ls-remote -h", &[]),
+            ("git remote show; git remote show -n origin", &[]),
+            ("git push --help; git fetch origin -h; git --help pull", &[]),
             ("ssh -p 22 ada@A.example uptime", &["a.example"]),
             ("ssh web1", &["web1"]),
             ("ssh 192.0.2.7 true", &["192.0.2.7:22"]),
@@ -330,6 +413,12 @@ mod tests {
             ("ssh \"$host\" true", &["?"]),
             ("scp -P 22 a ada@s.example:", &["s.example"]),
             ("rsync -az d/ r.example:/srv", &["r.example"]),
+            ("rsync -a --chown www-data:www-data src/ out/", &[]),
+            ("rsync -av --exclude a:b --usermap=a:b -f 'merge a:b' -T c:d src/ out/", &[]),
+            ("rsync -ave 'ssh -J a:1' src/ r.example:/srv", &["r.example", "-"]),
+            ("rsync src/ -e ssh --port 1 r.example:/srv", &["r.example", "-"]),
+            ("scp -o User:a -J a:1 b c", &[]),
+            ("scp -ri a:b d ada@s.example:", &["s.example"]),
             ("cp a:b c; echo ssh a.example", &[]),
             ("echo 'ssh a.example' > x; bash x", &["a.example"]),
             ("echo 'ssh a.example' > x; bash -n x", &[]),
@@ -338,6 +427,36 @@ mod tests {
             ("curl -s https://x.example", &[]),
         ] {
             assert_eq!(ways_of(&bench, script), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_read_as_the_settings_of_the_repository_rewrite_it() {
+        let bench = Bench::new();
+        bench.put(
+            ".git/config",
+            "[remote \"origin\"]\n\turl = git@git.example:a/b.git\n\
+             [remote \"pushed\"]\n\turl = https://web.example/b\n\
+             [remote \"own\"]\n\turl = /srv/b\n\tpushurl = https://web.example/b\n\
+             [url \"git@long.example:\"]\n\tinsteadOf = git@git.example:a/longer/\n\
+             [url \"/srv/\"]\n\tinsteadof = git@git.example:\n\tinsteadOf = \"near:\"\n\
+             [url \"https://web.example/\"]\n\tinsteadOf = git@web.example:\n\
+             [url \"ssh://git@web.example/\"]\n\tpushInsteadOf = https://web.example/\n",
+        );
+        for (script, expected) in [
+            ("git fetch", "-"),
+            ("git push origin main", "-"),
+            ("git fetch near:b", "-"),
+            ("git fetch git@web.example:b", "-"),
+            ("git fetch git@git.example:a/longer/b", "long.example"),
+            ("git fetch git@git.other:b", "git.other"),
+            ("git fetch pushed", "-"),
+            ("git push pushed", "web.example"),
+            ("git push https://web.example/c", "web.example"),
+            ("git push own", "-"),
+            ("git clone git@git.example:a/b", "git.example"),
+        ] {
+            assert_eq!(ways_of(&bench, script), [expected], "{script}");
         }
     }
 

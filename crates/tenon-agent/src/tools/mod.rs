@@ -9,6 +9,7 @@ mod diff;
 mod edit_file;
 mod foreseen;
 mod function;
+mod git_settings;
 mod glob;
 mod grep;
 mod held;

@@ -107,6 +107,8 @@ fn a_host_that_ssh_tried_is_named_where_the_line_cuts_its_complaint() {
     git(&["init", "-q", "--bare", "near.git"]);
     git(&["remote", "add", "near", "./near.git"]);
     git(&["remote", "add", "gone", "./gone.git"]);
+    git(&["remote", "add", "moved", "git@moved.example:a/b.git"]);
+    git(&["config", "url../near.git.insteadOf", "git@moved.example:a/b.git"]);
     let git_told = "network: git.example, if it was tried, is out of reach";
     let web1 = "network: web1.example, if it was tried, is out of reach";
     let rows = [
@@ -147,6 +149,11 @@ fn a_host_that_ssh_tried_is_named_where_the_line_cuts_its_complaint() {
         "echo ssh deploy@web1.example 2>&1 | tail -1",
         "ssh -V 2>&1 | head -1",
         "git log origin/master 2>/dev/null | head -1; git remote -v 2>&1 | head -1",
+        "git ls-remote --get-url origin 2>/dev/null",
+        "git remote show 2>/dev/null; git remote show -n origin 2>/dev/null | head",
+        "git push -h 2>/dev/null | head -1",
+        "rsync -a --chown www-data:www-data host out 2>/dev/null || cp host out",
+        "git fetch moved 2>/dev/null",
     ];
     let script = script(&place, &silent);
     let run = place.run(&["--output-format", "stream-json", "--model", &script, "go"]);

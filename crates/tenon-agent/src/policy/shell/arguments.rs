@@ -50,7 +50,7 @@ pub(super) fn row_value<'a>(word: &Word, valued: &[&'a str]) -> Option<(&'a str,
 }
 
 /// Skips options and the values of those that have one; stops behind `--`.
-pub(super) fn skip_options<'a>(words: &'a [Word], valued: &[&str]) -> &'a [Word] {
+pub(crate) fn skip_options<'a>(words: &'a [Word], valued: &[&str]) -> &'a [Word] {
     let mut rest = words;
     while let Some((word, after)) = rest.split_first() {
         let prefix = word.prefix();
