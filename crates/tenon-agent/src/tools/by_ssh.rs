@@ -14,12 +14,11 @@ use super::{
 };
 use crate::policy::shell::{self, SimpleCommand, Word};
 
-/// What git says at its end where ssh did not reach the remote, and what it says before that of a folder.
-const OF_GIT: [&str; 3] = [
-    "could not read from remote repository",
-    "correct access rights",
-    "and the repository exists.",
-];
+/// How the lines begin that git says at its end where ssh did not reach the remote, and what it says before that of
+/// a folder.
+const OF_GIT: [&str; 3] = ["fatal: could not read from remote repository", RIGHTS, EXISTS];
+const RIGHTS: &str = "please make sure you have the correct access rights";
+const EXISTS: &str = "and the repository exists.";
 const OF_FOLDER: &str = "does not appear to be a git repository";
 
 /// How git begins what it says of a failure.
@@ -32,6 +31,28 @@ const OF_COPIES: &str = "connection closed";
 const REMOTE: [&str; 5] = ["clone", "fetch", "ls-remote", "pull", "push"];
 const REMOTE_ALL: &str = "remote";
 const REMOTE_ACTIONS: [&str; 3] = ["prune", "show", "update"];
+
+/// Subcommands of git that show, or take over, what people wrote.
+const SHOWING: [&str; 18] = [
+    "am",
+    "apply",
+    "blame",
+    "branch",
+    "cat-file",
+    "cherry-pick",
+    "commit",
+    "diff",
+    "format-patch",
+    "log",
+    "merge",
+    "notes",
+    "rebase",
+    "reflog",
+    "revert",
+    "show",
+    "stash",
+    "tag",
+];
 
 /// Options of programs that copy files whose value is the next word.
 const SCP_VALUED: [&str; 10] = ["-c", "-D", "-F", "-i", "-J", "-l", "-o", "-P", "-S", "-X"];
@@ -135,8 +156,13 @@ pub(super) fn sentences(said: &Said<'_>) -> Vec<String> {
     let &Said { script, commands, output, context, .. } = said;
     let ways: Vec<Way> = commands.iter().flat_map(|command| ways(command, said)).collect();
     let own = said.own().to_lowercase();
-    let is_of_git = OF_GIT.iter().any(|words| own.contains(words)) && !own.contains(OF_FOLDER);
-    let is_complaint = is_of_git || !ways.is_empty() && own.contains(OF_COPIES);
+    let in_line = script.to_lowercase();
+    // What stands in the line itself, the line may have printed.
+    let lines: Vec<&str> =
+        own.lines().map(str::trim).filter(|line| !in_line.contains(line)).collect();
+    let is_of_git = !own.contains(OF_FOLDER) && is_of_git(&lines, said);
+    let is_of_copies = !ways.is_empty() && lines.iter().any(|line| line.contains(OF_COPIES));
+    let is_complaint = is_of_git || is_of_copies;
     let complains = is_complaint && said.may_complain();
     // Another reason that git names is the one.
     let has_reason = own.lines().any(|line| REASONS.iter().any(|mark| line.starts_with(mark)));
@@ -165,6 +191,22 @@ pub(super) fn sentences(said: &Said<'_>) -> Vec<String> {
         told.push(UNNAMED.to_owned());
     }
     told
+}
+
+/// Whether these lines have what git says at its end. Of a program that may have run git it has to be said in full.
+fn is_of_git(lines: &[&str], said: &Said<'_>) -> bool {
+    let git = |command: &SimpleCommand| command.program() == Some("git");
+    let talks = |command: &SimpleCommand| git(command) && !of_git(command, said).is_empty();
+    let may_run_git = |command: &SimpleCommand| {
+        let subcommand = shell::arguments::git_subcommand(command.arguments());
+        let shows = git(command) && subcommand.is_some_and(|(name, _)| SHOWING.contains(&name));
+        !shows && !shell::reads(command)
+    };
+    if said.commands.iter().any(talks) {
+        return lines.iter().any(|line| OF_GIT.iter().any(|words| line.starts_with(words)));
+    }
+    let is_whole = |pair: &[&str]| matches!(pair, [one, next] if one.starts_with(RIGHTS) && next.starts_with(EXISTS));
+    said.commands.iter().any(may_run_git) && lines.windows(2).any(is_whole)
 }
 
 /// Whether complaints of a line may have been thrown away, or shortened by the next program of a pipe.
@@ -458,6 +500,40 @@ mod tests {
         ] {
             assert_eq!(ways_of(&bench, script), [expected], "{script}");
         }
+    }
+
+    #[test]
+    fn what_git_says_at_its_end_counts_of_a_command_that_may_have_said_it() {
+        const WHOLE: &str = "fatal: Could not read from remote repository.\n\nPlease make sure you have the correct \
+                             access rights\nand the repository exists.\n";
+        let first = WHOLE.lines().next().unwrap();
+        let bench = Bench::new();
+        let is_told = |script: &str, text: &str, code: i32| {
+            let commands = shell::parse(script).commands;
+            let output = printed(text, code);
+            let said = Said::of((script, &commands), &output, (text, code != 0), &bench.context);
+            !sentences(&said).is_empty()
+        };
+        let commit = format!("[main 6d1f2e0] Explain '{first}'\n");
+        let unit = format!("FAIL: test_msg\nAssertionError: '{first}' != 'x'\n");
+        for (script, text, code, expected) in [
+            ("make x", WHOLE, 2, true),
+            ("make x", WHOLE, 0, true),
+            ("./deploy.sh", WHOLE, 1, true),
+            ("git submodule update --init", WHOLE, 1, true),
+            ("git up", WHOLE, 1, true),
+            ("python3 t.py", first, 1, false),
+            ("python3 t.py", &unit, 1, false),
+            ("git commit -m 'Explain it'", &commit, 0, false),
+            ("git reflog | head -1", &commit, 0, false),
+            ("git tag -n", first, 0, false),
+            ("git format-patch --stdout HEAD~1", WHOLE, 0, false),
+            ("git remote -v; cat notes", WHOLE, 0, false),
+        ] {
+            assert_eq!(is_told(script, text, code), expected, "{script}: {text}");
+        }
+        let script = format!("./run.sh; printf '{WHOLE}'");
+        assert!(!is_told(&script, WHOLE, 1));
     }
 
     #[test]

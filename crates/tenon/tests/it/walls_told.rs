@@ -149,6 +149,10 @@ fn a_host_that_ssh_tried_is_named_where_the_line_cuts_its_complaint() {
         "echo ssh deploy@web1.example 2>&1 | tail -1",
         "ssh -V 2>&1 | head -1",
         "git log origin/master 2>/dev/null | head -1; git remote -v 2>&1 | head -1",
+        "git -c user.name=a -c user.email=a@b commit --allow-empty \
+         -m \"Explain 'fatal: Could not read from remote repository.'\"",
+        "git reflog | head -1",
+        "git format-patch -1 --stdout 2>&1 | head",
         "git ls-remote --get-url origin 2>/dev/null",
         "git remote show 2>/dev/null; git remote show -n origin 2>/dev/null | head",
         "git push -h 2>/dev/null | head -1",
