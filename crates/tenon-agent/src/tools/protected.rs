@@ -60,6 +60,10 @@ const FOR_USER: &str = "protected: permissions of what is protected are not for 
 const FOR_GIT: &str =
     "; what git tracks of it, git shows as deleted or changed: leave that out of commits";
 
+/// What is in the top folder of a work tree, and what a repository has that need not be called so.
+const GIT: &str = ".git";
+const REPOSITORY_HAS: [&str; 2] = ["HEAD", "objects"];
+
 /// The folder of tenon's own settings, which no rule opens to commands.
 const OWN: &str = ".tenon";
 
@@ -70,8 +74,6 @@ pub(super) struct Kept {
     lines: Vec<String>,
     /// What would have kept the rest.
     flags: Vec<String>,
-    /// Whether git sees that something is not there.
-    is_in_repository: bool,
 }
 
 /// Whether what a command wrote stays.
@@ -100,7 +102,9 @@ pub(super) fn unwritten(said: &Said<'_>) -> Vec<String> {
     let Some(judge) = context.progress.judge() else { return Vec::new() };
     let (mut flags, mut paths) = (Vec::new(), Vec::new());
     let (mut gone, mut of_mode) = (Vec::new(), Vec::new());
-    for Unwritten { path, never, is_file } in refused_files::protected(said) {
+    let refused = refused_files::protected(said);
+    let git = for_git(&refused, &context.workspace);
+    for Unwritten { path, never, is_file, .. } in refused {
         let action = write_action(&path, &context.workspace);
         let may_open = !said.is_job && is_file && never.is_none();
         let may_open = may_open && is_for_rules(&path, &action, &context.workspace);
@@ -125,7 +129,7 @@ pub(super) fn unwritten(said: &Said<'_>) -> Vec<String> {
         let (are, flags) = (are(&paths), flags.join(" "));
         format!(
             "files: {are}write_file and edit_file write it with the user's yes, and commands with \
-             {flags}"
+             {flags}{git}"
         )
     });
     let never = [(gone, GOES), (of_mode, SETS_MODE)].into_iter().filter_map(|(mut paths, why)| {
@@ -133,6 +137,13 @@ pub(super) fn unwritten(said: &Said<'_>) -> Vec<String> {
         (!paths.is_empty()).then(|| format!("files: {}{why}", are(&paths)))
     });
     written.into_iter().chain(never).collect()
+}
+
+/// Returns what is added of files that git could not write, and then takes for written.
+pub(super) fn for_git(refused: &[Unwritten], workspace: &Workspace) -> &'static str {
+    let root = workspace.root();
+    let is_told = |it: &Unwritten| it.by_git && is_in_work_tree(&root.join(&it.path));
+    if refused.iter().any(is_told) { FOR_GIT } else { "" }
 }
 
 /// Writes again what rules or a person let be written, and takes it out of `changes`.
@@ -160,8 +171,6 @@ pub(super) async fn keep(changes: &mut Vec<ProtectedChange>, context: &ToolConte
                 kept.lines.extend(words.map(|words| kept_out(path) + &words));
             }
         }
-        let is_of_content = change.by_name && change.put_back && !is_of_mode(&change);
-        kept.is_in_repository |= is_of_content && is_in_repository(&change);
         changes.push(change);
     }
     kept
@@ -172,6 +181,8 @@ pub(super) fn lines(changes: &[ProtectedChange], kept: &Kept) -> Vec<String> {
     let (done, not_done): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.put_back);
     let some_of_mode = done.iter().any(|change| is_of_mode(change));
     let some_put_back = !done.iter().all(|change| is_of_mode(change));
+    let git_sees = |change: &&ProtectedChange| !is_of_mode(change) && is_in_work_tree(&change.path);
+    let git = if done.iter().any(git_sees) { FOR_GIT } else { "" };
     let changes = not_done.into_iter().chain(done).map(ToString::to_string);
     let mut lines: Vec<String> = changes.chain(kept.lines.iter().cloned()).collect();
     if let Some(more @ 1..) = lines.len().checked_sub(TOLD_MAX) {
@@ -179,7 +190,6 @@ pub(super) fn lines(changes: &[ProtectedChange], kept: &Kept) -> Vec<String> {
         lines.push(format!("protected: {} like these", counted(more as u64, "more name")));
     }
     if some_put_back {
-        let git = if kept.is_in_repository { FOR_GIT } else { "" };
         lines.push(format!("{FOR_TOOLS}{}{git}", kept.how_to_keep()));
     }
     lines.extend(some_of_mode.then(|| FOR_USER.to_owned()));
@@ -335,8 +345,14 @@ fn is_of_mode(change: &ProtectedChange) -> bool {
     change.kind == ProtectedChangeKind::Permissions
 }
 
-fn is_in_repository(change: &ProtectedChange) -> bool {
-    change.path.ancestors().skip(1).any(|folder| folder.join(".git").exists())
+/// Whether git could track what is at `path`: what a repository keeps for itself it does not.
+fn is_in_work_tree(path: &Path) -> bool {
+    let is_work_tree = |folder: &Path| folder.join(GIT).exists();
+    let has_all = |folder: &Path| REPOSITORY_HAS.iter().all(|name| folder.join(name).exists());
+    let is_repository = |folder: &Path| folder.ends_with(GIT) || has_all(folder);
+    let mut folders = path.ancestors().skip(1);
+    let nearest = folders.find(|folder| is_work_tree(folder) || is_repository(folder));
+    !path.ends_with(GIT) && nearest.is_some_and(is_work_tree)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::{
     refused_calls::DENIED,
     refused_own::{self, is_closed},
     refused_toolchains::{self, is_protected_elsewhere},
-    refused_words::{How, NOT_PERMITTED, READ_ONLY, how},
+    refused_words::{How, NOT_PERMITTED, READ_ONLY, how, is_by_git},
     said::{Said, first_words, is_quoted},
     sight,
 };
@@ -107,6 +107,8 @@ pub(super) struct Unwritten {
     pub(super) never: Option<Never>,
     /// Whether it is a file, or would be one.
     pub(super) is_file: bool,
+    /// Whether it was git that would have written it, or removed it, for a work tree.
+    pub(super) by_git: bool,
 }
 
 /// Returns what to say of the files that `lines` are about, once each.
@@ -529,8 +531,7 @@ pub(super) fn protected(said: &Said<'_>) -> Vec<Unwritten> {
     let mut files: Vec<Unwritten> = Vec::new();
     let printed = said.printed();
     let lines = printed.lines().filter_map(|line| Some((line, how(line, said.in_c)?)));
-    let is_other = |how: How| how == How::Database || how == How::Apart && said.in_c;
-    let lines = lines.filter(|(_, how)| !is_other(*how));
+    let lines = lines.filter(|it| it.1 != How::Database && (it.1 != How::Apart || !said.in_c));
     for (line, how) in lines.take(LINES_MAX) {
         let speakers = ran_in::speakers(said.commands, line);
         let mut found: Vec<(&str, String)> = first_words(line)
@@ -556,7 +557,7 @@ pub(super) fn protected(said: &Said<'_>) -> Vec<Unwritten> {
             let name = if name.is_empty() { path.as_str() } else { name };
             let never = never(line, name, said.script);
             if !files.iter().any(|it| it.path == path) {
-                files.push(Unwritten { path, never, is_file });
+                files.push(Unwritten { path, never, is_file, by_git: is_by_git(line) });
             }
         }
     }

@@ -28,6 +28,9 @@ pub(super) const NOT_PERMITTED: &str = "operation not permitted";
 const DATABASE: [&str; 2] =
     ["unable to open database file", "attempt to write a readonly database"];
 
+/// What git says, in each language, of a file of a work tree that it could not write or remove.
+const BY_GIT: [&str; 2] = ["unable to unlink", "unable to create file"];
+
 /// How a file was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
@@ -39,6 +42,11 @@ pub(super) enum How {
     NotPermitted,
     /// By something, if the kernel tells which change it was.
     Database,
+}
+
+/// Whether a line complains that git could not write or remove a file of a work tree.
+pub(super) fn is_by_git(line: &str) -> bool {
+    BY_GIT.iter().any(|words| line.contains(words))
 }
 
 /// Says how a file was refused, if a line complains of that in words that the walls cause.

@@ -90,12 +90,14 @@ pub(super) fn notes(said: &Said<'_>) -> (String, Vec<Held>) {
     let of_calls = refused_calls::sentences(&said.output.refused);
     let named = |sentence: String| {
         let is_of_protected = sentence == PROTECTED_HELD;
-        let is_listed = is_of_protected && !refused_files::protected(said).is_empty();
+        let refused = if is_of_protected { refused_files::protected(said) } else { Vec::new() };
+        let is_listed = !refused.is_empty();
         if !is_listed && !of_calls.contains(&sentence) {
             held.extend(listed::listed(&sentence));
         }
         let files = if is_of_protected { protected::unwritten(said) } else { Vec::new() };
-        if files.is_empty() { vec![sentence] } else { files }
+        let git = protected::for_git(&refused, &said.context.workspace);
+        if files.is_empty() { vec![sentence + git] } else { files }
     };
     let mut told: Vec<String> = sentences(said, network).into_iter().flat_map(named).collect();
     let more = told.len().saturating_sub(SENTENCES_MAX);

@@ -133,6 +133,57 @@ fn without_a_rule_the_result_says_which_would_keep_it_and_what_git_shows() {
     check_put_back(&["--allow", "write(pkg/**)"], &[flag, git]);
 }
 
+/// The end of a job that ran `command` has `words`.
+#[track_caller]
+fn check_of_job(place: &Place, tier: &str, command: &str, words: &str) {
+    let start = json!({ "command": command, "background": true });
+    let script = place.script(json!([
+        { "calls": [{ "name": "bash", "arguments": start }] },
+        { "calls": [{ "name": "jobs", "arguments": { "action": "wait" } }] },
+        { "text": "done" },
+    ]));
+    let flags = ["--sandbox", tier, "--output-format", "stream-json", "--model", &script, "go"];
+    let run = place.run(&flags).ends_with(0);
+    assert!(run.out.contains(words), "{tier}: {command}: {}", run.out);
+}
+
+/// Git goes on where a file of its own is put back, or could not be removed, and the next commit would undo it.
+#[test]
+fn of_what_git_tracks_it_is_told_also_at_the_top_and_of_a_start_file_what_git_shows() {
+    const BRANCHES: &str = "git init -q -b main && git config user.name a && git config user.email a@b
+        mkdir -p zsh deep && for f in zsh/.zshrc .envrc deep/.envrc; do echo 1 > $f; done
+        git add -A && git commit -qm one
+        for f in zsh/.zshrc .envrc deep/.envrc; do
+            git checkout -q -b of-$(echo $f | tr -d /.) main && echo 2 > $f && git commit -qam two || exit 1
+        done
+        git checkout -q main";
+    let git = "git shows as deleted or changed: leave that out of commits";
+    for tier in ["a", "c"] {
+        let place = Place::new();
+        let outside = |script: &str| {
+            let ended = place.program("sh", &["-c", script]).status().unwrap();
+            assert!(ended.success(), "{script}");
+        };
+        let check = |command: &str, is_told: bool| {
+            let results = place.results_of([command].into_iter(), &["--sandbox", tier], |it| it);
+            let results = results.unwrap();
+            let result = &results[0];
+            assert!(result.contains("[walls]"), "{tier}: {command}: {result}");
+            assert_eq!(result.contains(git), is_told, "{tier}: {command}: {result}");
+        };
+        outside(BRANCHES);
+        std::os::unix::fs::symlink("../work/zsh/.zshrc", place.path("home/.zshrc")).unwrap();
+        for branch in ["of-zshzshrc", "of-envrc", "of-deepenvrc"] {
+            check(&format!("git merge -q {branch}"), true);
+            outside("git reset -q --hard $(git rev-list --max-parents=0 HEAD)");
+        }
+        check("git config core.pager x", false);
+        check_of_job(&place, tier, "git merge -q of-deepenvrc", git);
+        outside("mv .git git");
+        check("echo 3 > zsh/.zshrc", false);
+    }
+}
+
 #[test]
 fn no_rule_keeps_settings_of_git_and_of_tenon_or_links() {
     let place = Place::new();
