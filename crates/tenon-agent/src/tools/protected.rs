@@ -60,6 +60,10 @@ const FOR_USER: &str = "protected: permissions of what is protected are not for 
 const FOR_GIT: &str =
     "; what git tracks of it, git shows as deleted or changed: leave that out of commits";
 
+/// The same of what git itself could not write: a checkout goes on without it, a merge may not.
+const FOR_GIT_WITHOUT: &str =
+    "; if git went on without it, git shows it as changed: leave that out of commits";
+
 /// What is in the top folder of a work tree, and what a repository has that need not be called so.
 const GIT: &str = ".git";
 const REPOSITORY_HAS: [&str; 2] = ["HEAD", "objects"];
@@ -139,11 +143,11 @@ pub(super) fn unwritten(said: &Said<'_>) -> Vec<String> {
     written.into_iter().chain(never).collect()
 }
 
-/// Returns what is added of files that git could not write, and then takes for written.
+/// Returns what is added where git could not write one of these.
 pub(super) fn for_git(refused: &[Unwritten], workspace: &Workspace) -> &'static str {
     let root = workspace.root();
     let is_told = |it: &Unwritten| it.by_git && is_in_work_tree(&root.join(&it.path));
-    if refused.iter().any(is_told) { FOR_GIT } else { "" }
+    if refused.iter().any(is_told) { FOR_GIT_WITHOUT } else { "" }
 }
 
 /// Writes again what rules or a person let be written, and takes it out of `changes`.
