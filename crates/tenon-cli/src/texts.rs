@@ -378,6 +378,7 @@ texts! {
     Copied: "The last answer was given to the terminal's clipboard.", "最后一个回答已交给终端的剪贴板。";
     NoPrice: "the price of this model is not known", "此模型的价格未知";
     EditorFailed: "The editor ({editor}) failed: {error}. The draft is as it was.", "编辑器（{editor}）出错：{error}。草稿未变。";
+    EditorInside: "{name} is on PATH in a folder of the session, where no editor is looked for; named as {path} it would start", "{name} 在 PATH 中，但位于会话的文件夹内，不会在那里查找编辑器；写成 {path} 则可启动";
     PagerKeys: "· / searches, n and N go on, q closes", "· / 搜索，n 和 N 继续，q 关闭";
     PagerNotFound: "{words} is not in it", "没有找到 {words}";
     ThoughtFor: "thought for {time} (Ctrl-O shows it)", "思考了 {time}（按 Ctrl-O 查看）";

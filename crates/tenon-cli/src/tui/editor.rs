@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the draft lies in tenon's own folder while edited")]
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::OpenOptions,
     io::{self, Read, Write},
     os::unix::fs::OpenOptionsExt,
@@ -39,8 +39,7 @@ impl Editor {
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file)?;
         opened.write_all(text.as_bytes())?;
         // By a shell, because people put flags into these variables.
-        let path = environment.iter().find(|(name, _)| name == "PATH");
-        let path = path.map(|(_, path)| &**path).unwrap_or_default();
+        let path = path_in(environment);
         let shell = outside.program("sh", path).unwrap_or_else(|| "/bin/sh".into());
         let program = editor.split_whitespace().next().unwrap_or_default();
         let mut command = Command::new(shell);
@@ -70,6 +69,21 @@ impl Editor {
         file.take(DRAFT_BYTES_MAX).read_to_string(&mut text).map_err(|error| error.to_string())?;
         Ok(text.trim_end().to_owned())
     }
+}
+
+/// Returns the first word of `editor`, a command line, and where it is, if the folders of PATH that are not `outside`
+/// alone have it: it is not looked for there.
+pub(crate) fn inside<'a>(
+    editor: &'a str,
+    (outside, environment): (&OutsideRoots, &[(OsString, OsString)]),
+) -> Option<(&'a str, PathBuf)> {
+    let name = editor.split_whitespace().next().filter(|name| !name.contains('/'))?;
+    outside.program_inside(name, path_in(environment)).map(|found| (name, found))
+}
+
+fn path_in(environment: &[(OsString, OsString)]) -> &OsStr {
+    let path = environment.iter().find(|(name, _)| name == "PATH");
+    path.map(|(_, path)| &**path).unwrap_or_default()
 }
 
 impl Drop for Editor {
@@ -124,5 +138,29 @@ mod tests {
         let mut told = start("f() { echo \"$BASH_ENV\" > \"$1\"; }; f", folder.path(), root.path());
         assert_eq!(told.as_mut().unwrap().wait().await, Ok(String::new()));
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn an_editor_that_only_a_folder_of_the_session_has_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let top = root.path().canonicalize().unwrap();
+        for name in ["hx", "sh"] {
+            std::fs::write(top.join(name), "#!/bin/sh\n").unwrap();
+            std::fs::set_permissions(top.join(name), PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        let path =
+            std::env::join_paths([top.as_path(), "/usr/bin".as_ref(), "/bin".as_ref()]).unwrap();
+        let environment = [("PATH".into(), path)];
+        let outside = OutsideRoots::of(vec![top.clone()]);
+        let check = |editor: &str, expected: Option<&str>| {
+            let expected = expected.map(|name| (name, top.join(name)));
+            assert_eq!(inside(editor, (&outside, &environment)), expected, "{editor}");
+        };
+        check("hx", Some("hx"));
+        check(" hx --vsplit", Some("hx"));
+        check("sh -c x", None);
+        check("no-such-editor", None);
+        check(&top.join("hx").display().to_string(), None);
+        check("", None);
     }
 }

@@ -144,6 +144,26 @@ fn the_editor_gets_the_terminal_and_the_draft_and_gives_both_back() {
 }
 
 #[test]
+fn an_editor_that_a_folder_of_the_session_has_is_not_started_and_its_path_is_told() {
+    let home = Home::new(json!([{"text": "Read."}]));
+    let editor = home.work().join("my-editor");
+    std::fs::write(&editor, "#!/bin/sh\n").unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&editor, executable).unwrap();
+    let path = format!("{}:/usr/bin:/bin", home.work().display());
+    let environment = [("EDITOR", "my-editor -w"), ("PATH", &path)];
+    let mut terminal = session_with(&home, (240, 60), &environment);
+    terminal.press("a draft");
+    terminal.press(CTRL_G);
+    terminal.wait_for("my-editor is on PATH in a folder of the session", 1);
+    terminal.wait_for(&format!("named as {} it would start", editor.display()), 1);
+    terminal.wait_for("> a draft", 1);
+    terminal.press("\r");
+    terminal.wait_for("Read.", 1);
+    leave(terminal);
+}
+
+#[test]
 fn a_new_session_begins_on_the_same_screen() {
     let home = Home::new(json!([{"text": "One."}]));
     let mut terminal = session(&home);

@@ -1,6 +1,8 @@
 //! What is beside the conversation: the person's own command and editor, the program stopped for a
 //! while, and what is paged through on a screen of its own.
 
+use std::ffi::OsString;
+
 use rustix::process::{Signal, kill_current_process_group};
 use tenon_agent::read_session;
 use tenon_model::visible;
@@ -13,7 +15,7 @@ use crate::{
     render::{self, Style, whole_transcript},
     texts::{Text, translated},
     tui::{
-        editor::Editor,
+        editor::{self, Editor},
         own_command::{OwnCommand, Step},
         pager::Pager,
         surroundings::size,
@@ -53,10 +55,21 @@ impl Session<'_> {
         // What commands inside the walls write is no editor.
         let outside = OutsideRoots::of(self.workspace.roots());
         let around = (&outside, &*self.place.config.variables());
+        if let Some(why) = self.editor_inside(around) {
+            return self.edited(Err(why));
+        }
         match Editor::start(&self.place.editor, &text, &self.place.drafts, around) {
             Ok(editor) => self.editor = Some(editor),
             Err(error) => self.edited(Err(error.to_string())),
         }
+    }
+
+    /// Says why the editor is not started, if it is in a folder of the session and named without that.
+    fn editor_inside(&self, place: (&OutsideRoots, &[(OsString, OsString)])) -> Option<String> {
+        let (name, path) = editor::inside(&self.place.editor, place)?;
+        let path = path.display();
+        let values: [(&str, &dyn std::fmt::Display); 2] = [("name", &name), ("path", &path)];
+        Some(Text::EditorInside.say(self.app.language, &values))
     }
 
     pub(super) fn edited(&mut self, text: Result<String, String>) {
