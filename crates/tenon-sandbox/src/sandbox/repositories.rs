@@ -7,6 +7,31 @@ use super::Settings;
 use crate::git_config;
 use crate::linux::openat::open_plain;
 
+/// What git writes in a repository's directory, folders all of them.
+const WRITTEN: [&str; 9] =
+    ["annex", "lfs", "logs", "modules", "objects", "refs", "reftable", "rr-cache", "worktrees"];
+
+/// What else it has there, but for names that end or begin in a certain way.
+const READ: [&str; 17] = [
+    "HEAD",
+    "branches",
+    "commondir",
+    "config",
+    "description",
+    "git-daemon-export-ok",
+    "gitdir",
+    "hooks",
+    "index",
+    "info",
+    "packed-refs",
+    "rebase-apply",
+    "rebase-merge",
+    "remotes",
+    "sequencer",
+    "shallow",
+    "svn",
+];
+
 /// Returns the directories of repositories whose worktrees, or submodules, the roots are: what `.git`
 /// there says, if the repository says the same. Asked once, before any command ran.
 pub(super) fn repositories(settings: &Settings) -> Vec<PathBuf> {
@@ -64,31 +89,6 @@ fn is_of_git(name: &str) -> bool {
     let is_file = name.ends_with(".lock") || name.starts_with("config") || name.starts_with("gc.");
     is_head || is_message || is_file || WRITTEN.contains(&name) || READ.contains(&name)
 }
-
-/// What git writes in a repository's directory, folders all of them.
-const WRITTEN: [&str; 9] =
-    ["annex", "lfs", "logs", "modules", "objects", "refs", "reftable", "rr-cache", "worktrees"];
-
-/// What else it has there, but for names that end or begin in a certain way.
-const READ: [&str; 17] = [
-    "HEAD",
-    "branches",
-    "commondir",
-    "config",
-    "description",
-    "git-daemon-export-ok",
-    "gitdir",
-    "hooks",
-    "index",
-    "info",
-    "packed-refs",
-    "rebase-apply",
-    "rebase-merge",
-    "remotes",
-    "sequencer",
-    "shallow",
-    "svn",
-];
 
 /// Whether a path lies in one of [`repositories_outside`], and not in what lies there beside what is git's, which
 /// commands do not write.
