@@ -18,16 +18,26 @@ use crate::linux::openat::look_at;
 
 /// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
 /// there, one in the other.
-const NAMES: [&str; 44] = [
+const NAMES: [&str; 52] = [
     ".tenon",
     // direnv runs it in whoever's shell comes by.
     ".envrc",
+    // mise does the same, also with programs in values: what it trusts is a folder, not what is written there.
+    "mise.toml",
+    "mise.local.toml",
+    ".mise.toml",
+    ".mise.local.toml",
+    "mise/config.toml",
+    ".mise/config.toml",
     // Pagers, editors and commands for keys, for each repository beneath.
     ".lazygit.yml",
     // Hooks and aliases of Mercurial, and where it looks for more of them.
     ".hg/hgrc",
     ".hg/hgrc-not-shared",
     ".hg/sharedpath",
+    // The same of Sapling.
+    ".sl/config",
+    ".sl/hgrc",
     // Servers that agents start.
     ".mcp.json",
     // Tasks, debuggers and language servers that editors start.
@@ -284,6 +294,11 @@ mod tests {
             ".qwen/settings.json",
             ".amazonq/mcp.json",
             ".junie/mcp/mcp.json",
+            "mise.toml",
+            "sub/.mise.local.toml",
+            ".config/mise/config.toml",
+            ".mise/config.toml",
+            ".sl/hgrc",
             ".hg/hgrc",
             "part/.hg/hgrc-not-shared",
             ".hg/sharedpath",
@@ -318,6 +333,8 @@ mod tests {
             ".kiro/steering/a.md",
             ".helix/themes/a.toml",
             ".github/workflows/hooks",
+            "docs/mise/setup.toml",
+            ".mise/tasks/build",
             ".hg/store/data/hgrc.i",
             ".clinerules/style.md",
             ".windsurf/rules/a.md",
