@@ -17,6 +17,14 @@ use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root};
 use crate::workspace::{is_above_protected, is_setting_of_git, name_of, names_in};
 
+/// What git appends a line to whenever a branch changes.
+const LOGS: &str = "logs";
+
+/// What in a repository's own directory may be a link: git puts another file in its place, or writes objects there.
+/// Through any other link there it writes where that leads.
+const MAY_BE_LINKED: [&str; 8] =
+    ["HEAD", "annex", "index", "lfs", "objects", "packed-refs", "refs", "rr-cache"];
+
 /// How deep protected folders are looked through.
 pub(super) const DEPTH_MAX: usize = 64;
 
@@ -396,6 +404,25 @@ impl<'a> Scan<'a> {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
             } else if has_others && kind.is_dir() {
                 self.others(root, top, &beneath, DEPTH_MAX);
+            } else if kind.is_symlink() && !MAY_BE_LINKED.iter().any(|known| name == *known) {
+                self.all(root, top, &beneath, 0, DEPTH_MAX);
+            } else if name == LOGS && kind.is_dir() {
+                self.links(root, top, &beneath, DEPTH_MAX);
+            }
+        }
+    }
+
+    /// Notes links in a folder whose files git appends to, wherever they lead.
+    fn links(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
+        if deeper == 0 || !self.has_room() {
+            return;
+        }
+        for (name, kind) in names(top, place) {
+            let beneath = place.join(&name);
+            if kind.is_symlink() {
+                self.all(root, top, &beneath, 0, DEPTH_MAX);
+            } else if kind.is_dir() {
+                self.links(root, top, &beneath, deeper - 1);
             }
         }
     }

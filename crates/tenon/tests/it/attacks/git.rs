@@ -197,4 +197,11 @@ pub(super) const ROWS: &[Row] = &[
         .prints(&["2", "end"])
         .after("cd proj; test \"$(cat main/file main/build notes)\" = \"$(printf 'own\\nown\\nown')\" && test -e refs/heads/other -a -e refs/tags/one -a -e main/.git")
         .needs(&["git"]),
+    row("links in a repository's directory", &[Call::Script(
+        "rm -f .git/logs/HEAD .git/logs/refs/heads/main .git/COMMIT_EDITMSG; ln -s $TOP/file .git/logs/HEAD; ln -s ../../../hooks/pre-commit .git/logs/refs/heads/main; for name in COMMIT_EDITMSG FETCH_HEAD ORIG_HEAD; do ln -sf $TOP/file .git/$name; done; echo end",
+    )])
+        .prepare("git init -q -b main .; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one; echo '#!/bin/sh' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit")
+        .prints(&["end", "[walls] protected: "])
+        .after("test -z \"$(find .git -type l)\" && git -c safe.directory='*' -c user.name=a -c user.email=a@b commit -q --allow-empty -m two && test \"$(cat .git/hooks/pre-commit)\" = '#!/bin/sh'")
+        .needs(&["git"]),
 ];
