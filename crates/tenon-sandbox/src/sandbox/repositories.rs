@@ -54,11 +54,11 @@ pub fn repositories_outside(roots: &[PathBuf]) -> Vec<PathBuf> {
     linked_repositories(roots).filter(is_outside).collect()
 }
 
-/// Returns what lies in a repository's directory and is none of git's, if that is no `.git`: other worktrees and
-/// whatever else stands beside them where they are made beneath a bare repository. Folders and files, no links.
+/// Returns what lies in a repository's directory and is none of git's, if that is no `.git` and has linked worktrees:
+/// those, and whatever else stands beside them where they are made beneath a bare repository. Folders and files, no links.
 #[expect(clippy::disallowed_methods, reason = "names in git's own folder")]
 pub(super) fn foreign_in(repository: &Path) -> Vec<PathBuf> {
-    if repository.ends_with(".git") {
+    if repository.ends_with(".git") || !repository.join("worktrees").is_dir() {
         return Vec::new();
     }
     let is_foreign = |entry: &DirEntry| {
@@ -84,10 +84,12 @@ pub(super) fn parts_of(repository: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
 
 /// Whether git, or what goes with it, has this name in a repository's directory.
 fn is_of_git(name: &str) -> bool {
-    let is_head = name.ends_with("HEAD") || name.starts_with("BISECT_");
-    let is_message = name.ends_with("_MSG") || name.starts_with("MERGE_");
+    // Heads, messages and what is under way: COMMIT_EDITMSG, MERGE_HEAD, NOTES_MERGE_WORKTREE.
+    let is_state =
+        name.contains('_') && name.chars().all(|it| it.is_ascii_uppercase() || it == '_');
     let is_file = name.ends_with(".lock") || name.starts_with("config") || name.starts_with("gc.");
-    is_head || is_message || is_file || WRITTEN.contains(&name) || READ.contains(&name)
+    let is_index = name.starts_with("sharedindex.") || name.starts_with("fsmonitor--daemon");
+    is_state || is_file || is_index || WRITTEN.contains(&name) || READ.contains(&name)
 }
 
 /// Whether a path lies in one of [`repositories_outside`], and not in what lies there beside what is git's, which
@@ -171,7 +173,8 @@ mod tests {
             for inner in ["objects", "refs", "worktrees/a", "hooks"] {
                 std::fs::create_dir_all(top.join(name).join(inner)).unwrap();
             }
-            for file in ["HEAD", "config", "packed-refs", "FETCH_HEAD", "config.lock", "gc.log"] {
+            let files = ["HEAD", "config", "packed-refs", "FETCH_HEAD", "config.lock", "gc.log"];
+            for file in files.into_iter().chain(["COMMIT_EDITMSG", "AUTO_MERGE", "BISECT_LOG"]) {
                 std::fs::write(top.join(name).join(file), "").unwrap();
             }
         }
