@@ -414,17 +414,30 @@ impl<'a> Scan<'a> {
 
     /// Notes links in a folder whose files git appends to, wherever they lead.
     fn links(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
+        for beneath in self.folders_beside_links(root, top, place, deeper) {
+            self.links(root, top, &beneath, deeper - 1);
+        }
+    }
+
+    /// Notes the links in a folder in which git would follow them to where nobody looks, and returns the folders in it;
+    /// none where it is too deep or there is no room left.
+    fn folders_beside_links(
+        &mut self,
+        root: &Path,
+        top: &OwnedFd,
+        place: &Path,
+        deeper: usize,
+    ) -> Vec<PathBuf> {
         if deeper == 0 || !self.has_room() {
-            return;
+            return Vec::new();
         }
-        for (name, kind) in names(top, place) {
-            let beneath = place.join(&name);
-            if kind.is_symlink() {
-                self.all(root, top, &beneath, 0, DEPTH_MAX);
-            } else if kind.is_dir() {
-                self.links(root, top, &beneath, deeper - 1);
-            }
+        let (links, others): (Vec<_>, Vec<_>) =
+            names(top, place).into_iter().partition(|(_, kind)| kind.is_symlink());
+        for (name, _) in links {
+            self.all(root, top, &place.join(name), 0, DEPTH_MAX);
         }
+        let folders = others.into_iter().filter(|(_, kind)| kind.is_dir());
+        folders.map(|(name, _)| place.join(name)).collect()
     }
 
     /// Counts a folder beneath a protected name; says whether it may be looked through.
@@ -435,18 +448,7 @@ impl<'a> Scan<'a> {
     }
 
     pub(super) fn others(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
-        if deeper == 0 || !self.has_room() {
-            return;
-        }
-        for (name, kind) in names(top, place) {
-            let beneath = place.join(&name);
-            if kind.is_symlink() {
-                // Git would follow it to where nobody looks.
-                self.all(root, top, &beneath, 0, DEPTH_MAX);
-            }
-            if !kind.is_dir() {
-                continue;
-            }
+        for beneath in self.folders_beside_links(root, top, place, deeper) {
             if names(top, &beneath).iter().any(|(name, _)| name == "HEAD") {
                 self.repository(root, top, &beneath, beneath.iter().count());
                 self.repositories.push(beneath);
