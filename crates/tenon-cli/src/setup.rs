@@ -12,19 +12,21 @@ mod undo;
 mod walls;
 
 use std::{
+    fs::Metadata,
     num::NonZeroU32,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use tenon_agent::{
-    AgentOptions, CoreToolOptions, Masking, Mode, Origin, Rule, Rules, Session, Tools, TurnLimits,
-    Verdict, core_tools,
+    AgentOptions, CoreToolOptions, Masking, Mode, Origin, Rule, Rules, Session, SessionSummary,
+    Tools, TurnLimits, Verdict, core_tools, list_sessions,
 };
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
 use tenon_sandbox::{
-    FileError, Journal, Mounts, Workspace, is_in_undo_store, secrets_of_home, secrets_of_root,
-    toolchains_within,
+    FileError, Journal, Mounts, Workspace, is_in_undo_store, links_to, secrets_of_home,
+    secrets_of_root, toolchains_within,
 };
 
 pub(crate) use answer::answer;
@@ -305,6 +307,11 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     added.extend(args.add_dir.iter().map(|folder| config.absolute(folder)));
     for folder in added {
         let folder = config.folders.named_as_home(folder);
+        if let Some(link) = link_of_a_session(&folder, config) {
+            let (path, link) = (folder.display(), link.display());
+            let why = Text::LinkOfSession.with(&[("path", &path), ("link", &link)]);
+            return Err(CliError::usage(why).with_hint(Text::HintLinkOfSession));
+        }
         workspace = workspace.with_root(&folder).map_err(no_folder)?;
     }
     if let Some(store) = workspace.roots().iter().find(|root| is_in_undo_store(root)) {
@@ -318,6 +325,29 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     let own = own.into_iter().chain(elsewhere.iter().map(PathBuf::as_path));
     let workspace = own.fold(workspace, |workspace, folder| workspace.with_own_folder(folder));
     Ok(with_places_of_home(workspace, config, &mounts))
+}
+
+/// By how much file systems may be behind the clock, in milliseconds: a tick of the slowest kernels.
+const TICK_MS: i64 = 10;
+
+/// Returns a link on the way to a folder that a command of a session may have made: one in the workspace of a
+/// session, no older than the first one there.
+fn link_of_a_session(folder: &Path, config: &Config) -> Option<PathBuf> {
+    let links = links_to(folder);
+    if links.is_empty() {
+        return None;
+    }
+    let sessions = list_sessions(&config.folders.sessions()).unwrap_or_default();
+    let may_have_made = |link: &Path| {
+        let within = |session: &&SessionSummary| {
+            link != session.workspace && link.starts_with(&session.workspace)
+        };
+        let began = sessions.iter().filter(within).map(|session| session.started_ms).min();
+        let changed = |link: Metadata| link.ctime() * 1000 + link.ctime_nsec() / 1_000_000;
+        let changed = link.symlink_metadata().map_or(i64::MAX, changed);
+        began.is_some_and(|began| changed + TICK_MS >= began.cast_signed())
+    };
+    links.into_iter().map(|(link, _)| link).find(|link| may_have_made(link))
 }
 
 /// Closes to file tools where programs keep secrets and what is tenon's own, and protects what the user's programs

@@ -432,10 +432,14 @@ texts! {
     NothingToRedo: "there is nothing to redo", "没有可以重做的撤销";
     HintNothingToRedo: "an undo that went to make room (undo_bytes_max) cannot be taken back", "为腾出空间而清除的撤销（undo_bytes_max）无法重做";
     WorkspaceUnopened: "the workspace cannot be opened", "无法打开工作区";
+    LinkOfSession: "{path} leads through the symbolic link {link}, which a command of a session may have made", "{path} 经过符号链接 {link}，它可能是某个会话的命令建立的";
+    HintLinkOfSession: "name the folder that it leads to", "请写出它指向的文件夹";
     UndoFailed: "undo cannot do this", "无法这样撤销";
     HintUndoRunning: "wait for its end, or end that session", "等它结束，或结束那个会话";
     HintNotRestored: "everything is as it was before; `tenon changes` lists the calls", "一切保持原样；`tenon changes` 列出各个调用";
     HintNotRestoredKeep: "--keep-mine leaves what was changed since as it is and puts the rest back", "--keep-mine 会保留此后的改动并恢复其余内容";
+    FileIsLink: "{path} is a symbolic link to {target}", "{path} 是指向 {target} 的符号链接";
+    HintFileIsLink: "name the file that it leads to, or another one", "请写出它指向的文件，或另一个文件";
     FileUnwritten: "{path} cannot be written", "无法写入 {path}";
 }
 

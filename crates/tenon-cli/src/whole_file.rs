@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "writes what the person names, and their settings")]
 
 use std::{
+    fmt::Display,
     fs::{self, File, Metadata, OpenOptions},
     io,
     os::{
@@ -17,18 +18,45 @@ use rustix::{
     io::Errno,
 };
 
+use crate::{error::CliError, texts::Text};
+
 /// How much of a file's name stands in the one beside it, in bytes: with what is around it that is short
 /// enough for every file system, whatever the name.
 const NAME_BYTES_MAX: usize = 100;
 
-/// Writes the file that the person names. Links are followed, and what is no file (a device, a pipe) is
-/// written itself.
-pub(crate) fn write(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    match target.metadata() {
-        Ok(there) if !there.is_file() => fill(&mut OpenOptions::new().write(true).open(&target)?),
+/// Writes the file that the person names. What is no file (a device, a pipe) is written itself. A link is not
+/// followed, since a model may have put it there, but for those of the system to devices and open files (`/dev/stdout`).
+pub(crate) fn write(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), CliError> {
+    let is_of_system = path.starts_with("/dev") || path.starts_with("/proc");
+    let (target, flags) = match path.read_link() {
+        _ if is_of_system => (path.canonicalize(), OFlags::empty()),
+        Ok(target) => {
+            let names: [(&str, &dyn Display); 2] =
+                [("path", &path.display()), ("target", &target.display())];
+            return Err(
+                CliError::usage(Text::FileIsLink.with(&names)).with_hint(Text::HintFileIsLink)
+            );
+        }
+        Err(_) => (Ok(path.to_path_buf()), OFlags::NOFOLLOW),
+    };
+    let target = target.unwrap_or_else(|_| path.to_path_buf());
+    let written = match target.metadata() {
+        Ok(there) if !there.is_file() => OpenOptions::new()
+            .write(true)
+            .custom_flags(flags.bits().cast_signed())
+            .open(&target)
+            .and_then(|mut file| fill(&mut file)),
         _ => replace(&target, fill),
-    }
+    };
+    written.map_err(|error| unwritten(path, error))
+}
+
+/// Says that a file could not be written.
+pub(crate) fn unwritten(path: &Path, error: io::Error) -> CliError {
+    CliError::failed(Text::FileUnwritten.with(&[("path", &path.display())])).with_source(error)
 }
 
 /// Puts a file in the place of `target`, whose owner and mode it gets if that is a file. A link is replaced

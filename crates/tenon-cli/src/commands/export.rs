@@ -62,8 +62,7 @@ impl Export {
         let text = export::export(&masked::records(session.branch()), self.format(), language);
         match &self.output {
             Some(path) => {
-                let path = config.absolute(path);
-                whole_file::write(&path, document(&text)).map_err(|it| unwritten(&path, it))?;
+                whole_file::write(&config.absolute(path), document(&text))?;
             }
             None => print(&text)?,
         }
@@ -118,15 +117,12 @@ pub(crate) fn beside_work(
     let session = read_session(sessions, id).map_err(unreadable)?;
     let text = export::export(&masked::records(session.branch()), format, language);
     // A model writes in that folder, and may have put a link there.
-    whole_file::replace(&path, document(&text)).map_err(|error| unwritten(&path, error))?;
+    whole_file::replace(&path, document(&text))
+        .map_err(|error| whole_file::unwritten(&path, error))?;
     Ok(path)
 }
 
 /// Returns what writes a document, known secrets by name.
 fn document(text: &str) -> impl FnOnce(&mut File) -> io::Result<()> {
     move |file| file.write_all(masked(text).as_bytes())
-}
-
-fn unwritten(path: &Path, error: io::Error) -> CliError {
-    CliError::failed(Text::FileUnwritten.with(&[("path", &path.display())])).with_source(error)
 }

@@ -31,7 +31,7 @@ use super::{
     tar::{self, Entry, EntryKind},
     times::{Moment, moment},
 };
-use crate::{config::Config, error::CliError, masked::masked, texts::Text, whole_file};
+use crate::{config::Config, error::CliError, masked::masked, whole_file};
 
 /// The version of the format.
 pub(super) const VERSION: u32 = 3;
@@ -117,7 +117,7 @@ pub(crate) fn pack(
     to: &Path,
 ) -> Result<Vec<String>, CliError> {
     let mut left_out = Vec::new();
-    let packed = whole_file::write(to, |file| {
+    whole_file::write(to, |file| {
         let mut packing = Packing {
             out: GzEncoder::new(BufWriter::new(file), Compression::default()),
             bytes: 0,
@@ -132,9 +132,6 @@ pub(crate) fn pack(
         packing.all(session, log, files)?;
         left_out = packing.left_out;
         packing.out.finish()?.flush()
-    });
-    packed.map_err(|error| {
-        CliError::failed(Text::FileUnwritten.with(&[("path", &to.display())])).with_source(error)
     })?;
     Ok(bounded(left_out))
 }

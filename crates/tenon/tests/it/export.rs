@@ -67,12 +67,22 @@ fn what_lies_in_the_place_of_an_export_stays_until_the_new_one_is_whole() {
     place.run(&bundled).ends_with(0);
     assert_eq!(bundle.metadata().unwrap().permissions().mode() & 0o777, 0o640);
     place.run(&["replay", "../old.tar.gz"]).ends_with(0);
-    // What is no file is written itself, and stays whatever comes of it.
-    symlink("/dev/full", place.path("work/full")).unwrap();
-    for to in ["--bundle", "-o"] {
-        place.run(&["export", "last", to, "full"]).ends_with(1).says(&["No space left"]);
-        assert!(place.path("work/full").is_symlink());
+    // What is no file is written itself, and stays whatever comes of it. No link is followed: a model may have
+    // put it there.
+    place.run(&["export", "last", "-o", "/dev/full"]).ends_with(1).says(&["No space left"]);
+    for target in ["/dev/full", "../old.tar.gz", "../nothing"] {
+        let link = place.path("work/link");
+        symlink(target, &link).unwrap();
+        for to in ["--bundle", "-o"] {
+            let said = [format!("link is a symbolic link to {target}")];
+            place
+                .run(&["export", "last", to, "link"])
+                .ends_with(2)
+                .says(&[&said[0], "name the file"]);
+        }
+        std::fs::remove_file(&link).unwrap();
     }
+    assert!(!place.path("nothing").exists());
     let printed = place.tenon(&["export", "last", "-o", "/dev/stdout"]).output().unwrap();
     assert!(Run::of(printed).ends_with(0).out.contains("Done."));
 }

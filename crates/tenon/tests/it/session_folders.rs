@@ -1,7 +1,7 @@
 //! A session works in one folder: who goes on with it in another does so in a new session, and what calls
 //! changed is undone where they ran and nowhere else.
 
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::symlink, path::Path, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -291,4 +291,30 @@ fn of_an_undo_in_the_other_folder_the_model_is_told_the_calls_of_that_folder() {
     let told = log.lines().rfind(|line| line.contains("[undo]")).unwrap();
     assert!(told.contains("echo three") && told.contains("echo two"), "{told}");
     assert!(!told.contains("echo x"), "{told}");
+}
+
+#[test]
+fn a_folder_is_not_added_through_a_link_that_a_session_may_have_made() {
+    let place = place();
+    place.write("keys/id", "secret\n");
+    symlink("../keys", place.path("other/mine")).unwrap();
+    // File systems may be a tick behind the clock.
+    std::thread::sleep(Duration::from_millis(50));
+    turn(&place, "other", &[bash("ln -s ../keys lib; mkdir sub; ln -s ../lib sub/deep")], &[])
+        .ends_with(0);
+    let read = json!({"name": "read_file", "arguments": {"path": path(&place, "keys") + "/id"}});
+    let read = json!({"calls": [read]});
+    for named in ["../other/lib", "../other/sub/deep"] {
+        let run = turn(&place, "work", std::slice::from_ref(&read), &["--add-dir", named]);
+        run.ends_with(2)
+            .says(&["leads through the symbolic link", "name the folder that it leads to"]);
+    }
+    // The person's own link, and the folder by its name.
+    for named in ["../other/mine", "../keys"] {
+        let run = turn(&place, "work", std::slice::from_ref(&read), &["--add-dir", named]);
+        assert!(run.ends_with(0).out.contains("secret"), "{named}");
+    }
+    let config = path(&place, "other") + "/lib";
+    place.write("home/.config/tenon/config.toml", &format!("add_dir = ['{config}']\n"));
+    turn(&place, "work", &[], &[]).ends_with(2).says(&["leads through the symbolic link"]);
 }
