@@ -18,7 +18,7 @@ use crate::linux::openat::look_at;
 
 /// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
 /// there, one in the other.
-const NAMES: [&str; 52] = [
+const NAMES: [&str; 57] = [
     ".tenon",
     // direnv runs it in whoever's shell comes by.
     ".envrc",
@@ -27,6 +27,7 @@ const NAMES: [&str; 52] = [
     "mise.local.toml",
     ".mise.toml",
     ".mise.local.toml",
+    "mise/conf.d",
     "mise/config.toml",
     ".mise/config.toml",
     // Pagers, editors and commands for keys, for each repository beneath.
@@ -48,6 +49,11 @@ const NAMES: [&str; 52] = [
     ".zed/settings.json",
     ".helix/config.toml",
     ".helix/languages.toml",
+    // Vim and Neovim run them where `exrc` is set.
+    ".exrc",
+    ".vimrc",
+    ".nvimrc",
+    ".nvim.lua",
     // `initializeCommand` runs on the machine, before there is a container.
     ".devcontainer",
     ".devcontainer.json",
@@ -298,6 +304,7 @@ mod tests {
             "sub/.mise.local.toml",
             ".config/mise/config.toml",
             ".mise/config.toml",
+            ".config/mise/conf.d/tasks.toml",
             ".sl/hgrc",
             ".hg/hgrc",
             "part/.hg/hgrc-not-shared",
@@ -307,6 +314,8 @@ mod tests {
             ".lazygit.yml",
             ".git/lazygit.yml",
             ".git/modules/part/lazygit.yml",
+            ".exrc",
+            "sub/.nvim.lua",
         ];
         let ordinary = [
             "",
