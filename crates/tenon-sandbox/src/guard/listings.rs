@@ -6,7 +6,7 @@
 //! can set it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::num::NonZero;
 use std::os::fd::OwnedFd;
@@ -20,6 +20,7 @@ use rustix::fs::{AtFlags, FileType};
 use super::folder::{Listed, listed, named};
 use super::item::{Stamp, is_recent, leads_into_git};
 use super::place::makes_repository;
+use super::repository::may_be_of_git;
 use crate::file_system::{OVERLAYFS, file_system};
 use crate::workspace::{is_above_protected, name_of, names_in};
 
@@ -123,7 +124,7 @@ impl Listings {
             // Nothing is read there the next time, either.
             return Names { entries: Arc::new([]), is_kept: true };
         };
-        let entries = what_matters(name_of(root, place), &listed);
+        let entries = what_matters(root, place, &listed);
         let is_kept = listed.is_whole && keeps_times(&listed);
         // One that changed just now may change again within the same tick of the clock.
         let has_room = self.bytes + place.as_os_str().len() <= BYTES_MAX;
@@ -154,15 +155,17 @@ fn keeps_times(listed: &Listed) -> bool {
 }
 
 /// Leaves out files that nothing takes commands from, and links that lead to none.
-fn what_matters(folder: Option<&OsStr>, listed: &Listed) -> Entries {
-    let protected = names_in(folder);
+fn what_matters(root: &Path, place: &Path, listed: &Listed) -> Entries {
+    let protected = names_in(name_of(root, place));
+    let may_be_of_git = may_be_of_git(root) || may_be_of_git(place);
     let matters = |(name, kind): &&(OsString, FileType)| {
         kind.is_dir()
             || name == ".git"
             || makes_repository(name)
             || protected.clone().any(|known| name.eq_ignore_ascii_case(known))
             || kind.is_symlink()
-                && (is_above_protected(name)
+                && (may_be_of_git
+                    || is_above_protected(name)
                     || listed.folder.fd().is_ok_and(|folder| leads_into_git(folder, name.as_ref())))
     };
     let mut entries: Vec<_> = listed.names.iter().filter(matters).cloned().collect();

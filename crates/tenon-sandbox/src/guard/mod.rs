@@ -28,6 +28,7 @@ mod permissions;
 mod place;
 mod put;
 mod recorded;
+mod repository;
 mod scan;
 mod touched;
 

@@ -15,15 +15,8 @@ use super::folder::{look_at, named, names, open_folder_at};
 use super::item::{HASHED_BYTES_MAX, Item, Room, item, leads_into_git};
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root};
+use super::repository::is_where_git_writes;
 use crate::workspace::{is_above_protected, is_setting_of_git, name_of, names_in};
-
-/// What git appends a line to whenever a branch changes.
-const LOGS: &str = "logs";
-
-/// What in a repository's own directory may be a link: git puts another file in its place, or writes objects there.
-/// Through any other link there it writes where that leads.
-const MAY_BE_LINKED: [&str; 8] =
-    ["HEAD", "annex", "index", "lfs", "objects", "packed-refs", "refs", "rr-cache"];
 
 /// How deep protected folders are looked through.
 pub(super) const DEPTH_MAX: usize = 64;
@@ -310,7 +303,7 @@ impl<'a> Scan<'a> {
                         let is_looked_at = is_top && GIT_OWN.iter().any(|own| name == *own);
                         if kind.is_dir() && !is_looked_at {
                             next.push(beneath);
-                        } else if name == ".git" {
+                        } else if name == ".git" || kind.is_symlink() && !is_top {
                             self.all(root, top, &beneath, 0, DEPTH_MAX);
                         }
                     }
@@ -367,9 +360,12 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Notes a link that gives a protected name to something else, or leads to where nobody looks.
+    /// Notes a link that gives a protected name to something else, leads to where nobody looks, or is where git writes.
     pub(super) fn link(&mut self, root: &Path, top: &OwnedFd, beneath: &Path) {
-        if beneath.file_name().is_some_and(is_above_protected) || leads_into_git(top, beneath) {
+        if beneath.file_name().is_some_and(is_above_protected)
+            || leads_into_git(top, beneath)
+            || is_where_git_writes(root, top, beneath)
+        {
             self.all(root, top, beneath, 0, DEPTH_MAX);
         }
     }
@@ -404,16 +400,15 @@ impl<'a> Scan<'a> {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
             } else if has_others && kind.is_dir() {
                 self.others(root, top, &beneath, DEPTH_MAX);
-            } else if kind.is_symlink() && !MAY_BE_LINKED.iter().any(|known| name == *known) {
+            } else if kind.is_symlink() && name != "HEAD" {
+                // Git would write where it leads.
                 self.all(root, top, &beneath, 0, DEPTH_MAX);
-            } else if name == LOGS && kind.is_dir() {
-                self.links(root, top, &beneath, DEPTH_MAX);
             }
         }
     }
 
-    /// Notes links in a folder whose files git appends to, wherever they lead.
-    fn links(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
+    /// Notes the links in a folder in which git writes, wherever they lead.
+    pub(super) fn links(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
         for beneath in self.folders_beside_links(root, top, place, deeper) {
             self.links(root, top, &beneath, deeper - 1);
         }

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 
 use super::folder::{look_at, names};
-use super::place::{Way, is_repository_root, makes_repository, way};
+use super::place::{Way, makes_repository, way};
+use super::repository::{WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository};
 use super::scan::{DEPTH_MAX, Scan};
 use crate::journal::Came;
 use crate::workspace::{above_listed, can_matter, is_above_protected, is_setting_of_git};
@@ -74,7 +75,13 @@ impl Scan<'_> {
             }
             Role::Repository | Role::Listed => self.all(root, top, beneath, 0, DEPTH_MAX),
             Role::Setting(depth) => self.setting(root, top, beneath, depth, kind),
-            Role::Making | Role::Other if kind.is_symlink() => self.link(root, top, beneath),
+            Role::Making | Role::Other if kind.is_symlink() => {
+                if is_beside_head(root, top, beneath) {
+                    self.all(root, top, beneath, 0, DEPTH_MAX);
+                } else {
+                    self.link(root, top, beneath);
+                }
+            }
             Role::Making | Role::Other => {}
         }
         if came == Came::Made {
@@ -108,8 +115,13 @@ impl Scan<'_> {
         }
         let entries = names(top, place);
         self.unnamed_repository(root, top, place, &entries);
-        for (name, _) in entries.into_iter().filter(|(_, kind)| kind.is_dir()) {
-            self.hidden(root, top, &place.join(name), deeper - 1);
+        for (name, kind) in entries {
+            let beneath = place.join(name);
+            if kind.is_dir() {
+                self.hidden(root, top, &beneath, deeper - 1);
+            } else if kind.is_symlink() {
+                self.link(root, top, &beneath);
+            }
         }
     }
 
@@ -137,6 +149,9 @@ impl Scan<'_> {
         if makes_repository(name) && !above.ends_with(".git") && is_repository(root, top, above) {
             self.repository(root, top, above, above.iter().count());
             self.unnamed_repository(root, top, above, &names(top, above));
+            for name in WRITTEN_BY_GIT {
+                self.links(root, top, &above.join(name), DEPTH_MAX);
+            }
         }
     }
 }
@@ -147,20 +162,4 @@ fn is_setting(name: &OsStr) -> bool {
 
 pub(super) fn has_others(name: &OsStr) -> bool {
     name == "modules" || name == "worktrees"
-}
-
-fn is_in_git(beneath: &Path) -> bool {
-    beneath.iter().any(|name| name == ".git")
-}
-
-/// Whether git takes a folder for a repository's own, by its name or by what is in it.
-fn is_repository(root: &Path, top: &OwnedFd, folder: &Path) -> bool {
-    if folder.as_os_str().is_empty() {
-        return is_repository_root(root);
-    }
-    let has = |name: &str| look_at(top, &folder.join(name)).is_ok();
-    let is_common = || has("objects") && has("refs") && (has("HEAD") || has("worktrees"));
-    matches!(way(root, folder), Some(Way::Repository))
-        || has("HEAD") && has("commondir")
-        || is_common()
 }

@@ -204,4 +204,11 @@ pub(super) const ROWS: &[Row] = &[
         .prints(&["end", "[walls] protected: "])
         .after("test -z \"$(find .git -type l)\" && git -c safe.directory='*' -c user.name=a -c user.email=a@b commit -q --allow-empty -m two && test \"$(cat .git/hooks/pre-commit)\" = '#!/bin/sh'")
         .needs(&["git"]),
+    row("links where git keeps branches and objects", &[Call::Script(
+        "for git in .git bare.git .git/modules/part; do (cd $git && rm -rf refs/heads objects/info objects/pack && ln -s $TOP refs/heads && ln -s $TOP objects/info && ln -s $TOP objects/pack && mkdir -p refs/deep/er rr-cache && ln -s $TOP/file refs/deep/er/one && ln -s $TOP rr-cache/a && ln -sf $TOP/file packed-refs && ln -sf $TOP/file index && ln -sf refs/heads/main HEAD); done; mkdir -p new/refs; ln -s $TOP new/refs/heads; ln -s $TOP new/objects; echo 'ref: refs/heads/main' > new/HEAD; mkdir moved; ln -s $TOP moved/one; mv moved .git/refs/; rm -rf bare.git/work; mkdir bare.git/work; ln -s $TOP bare.git/work/theirs; echo end",
+    )])
+        .prepare("git init -q -b main .; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one; git clone -q --bare . bare.git; mkdir -p .git/modules; git clone -q --bare . .git/modules/part; ln -s pack .git/objects/theirs")
+        .prints(&["end", "[walls] protected: "])
+        .after("test \"$(find . -type l | LC_ALL=C sort | xargs)\" = './.git/HEAD ./.git/modules/part/HEAD ./.git/objects/theirs ./bare.git/HEAD ./bare.git/work/theirs'")
+        .needs(&["git"]),
 ];

@@ -1,0 +1,54 @@
+//! What is in a repository's own directory, and where git writes in it.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use super::folder::look_at;
+use super::place::{Way, is_repository_root, way};
+
+/// Where in a repository's own directory git writes files that it keeps, besides beside these.
+pub(super) const WRITTEN_BY_GIT: [&str; 4] = ["logs", "objects", "refs", "rr-cache"];
+
+pub(super) fn is_in_git(beneath: &Path) -> bool {
+    beneath.iter().any(|name| name == ".git")
+}
+
+/// Whether git may write in a folder, by the names on its way.
+pub(super) fn may_be_of_git(folder: &Path) -> bool {
+    let is_known = |name: &OsStr| WRITTEN_BY_GIT.iter().any(|known| name == *known);
+    folder.iter().any(|name| name == ".git" || is_known(name))
+}
+
+/// Whether a link stands in a repository's own directory beside `HEAD`, which alone may be one.
+pub(super) fn is_beside_head(root: &Path, top: &OwnedFd, link: &Path) -> bool {
+    let is_head = link.file_name() == Some(OsStr::new("HEAD"));
+    !is_head && link.parent().is_some_and(|folder| is_repository(root, top, folder))
+}
+
+/// Whether a link is deeper in a repository's own directory, where git writes: anywhere in one that is called `.git`, else
+/// where it keeps objects and branches. What else is there may be the person's.
+pub(super) fn is_where_git_writes(root: &Path, top: &OwnedFd, link: &Path) -> bool {
+    let Some(folder) = link.parent() else { return false };
+    if !may_be_of_git(folder) {
+        return false;
+    }
+    let is_of_git = |place: &Path| {
+        let is_known = place.file_name().is_some_and(|name| may_be_of_git(name.as_ref()));
+        is_known && place.parent().is_some_and(|above| is_repository(root, top, above))
+    };
+    let is_deep = is_in_git(folder) && !is_repository(root, top, folder);
+    is_deep || folder.ancestors().any(is_of_git)
+}
+
+/// Whether git takes a folder for a repository's own, by its name or by what is in it.
+pub(super) fn is_repository(root: &Path, top: &OwnedFd, folder: &Path) -> bool {
+    if folder.as_os_str().is_empty() {
+        return is_repository_root(root);
+    }
+    let has = |name: &str| look_at(top, &folder.join(name)).is_ok();
+    let is_common = || has("objects") && has("refs") && (has("HEAD") || has("worktrees"));
+    matches!(way(root, folder), Some(Way::Repository))
+        || has("HEAD") && has("commondir")
+        || is_common()
+}
