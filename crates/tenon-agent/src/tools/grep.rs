@@ -7,7 +7,7 @@ mod search;
 
 use std::path::Path;
 
-use globset::GlobMatcher;
+use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{EntryKind, WalkEntry, WalkOptions, Workspace};
@@ -144,7 +144,7 @@ fn grep(args: &GrepArgs, context: &ToolContext) -> Result<ToolOutput, String> {
 }
 
 /// Returns the folder that is searched, and which files in it.
-fn start(args: &GrepArgs, root: &Path) -> Result<(String, Option<GlobMatcher>), String> {
+fn start(args: &GrepArgs, root: &Path) -> Result<(String, Option<GlobSet>), String> {
     let folder = args.path.as_deref();
     let Some(glob) = args.glob.as_deref() else {
         return Ok((folder.unwrap_or(".").to_owned(), None));
@@ -163,7 +163,7 @@ fn start(args: &GrepArgs, root: &Path) -> Result<(String, Option<GlobMatcher>), 
 }
 
 /// A pattern without a slash means names, wherever they are.
-fn filter(glob: &str) -> Result<GlobMatcher, String> {
+fn filter(glob: &str) -> Result<GlobSet, String> {
     match glob.trim_end_matches('/') {
         name if !name.contains('/') && name.len() == glob.len() => {
             path_pattern::compiled(&format!("**/{name}"))

@@ -2,11 +2,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{ErrorKind, GlobBuilder, GlobSet};
 use tenon_sandbox::{Walk, Workspace};
 
-/// The kernel's longest path, in bytes. From some hundred thousand stars on the library gives up by a
-/// panic.
+/// The kernel's longest path, in bytes.
 const PATTERN_BYTES_MAX: usize = 4096;
 
 /// Places named in a note; the rest is counted.
@@ -16,16 +15,16 @@ const NAMED_MAX: usize = 5;
 ///
 /// # Errors
 /// One sentence for the model.
-pub(super) fn compiled(pattern: &str) -> Result<GlobMatcher, String> {
+pub(super) fn compiled(pattern: &str) -> Result<GlobSet, String> {
     if pattern.len() > PATTERN_BYTES_MAX {
         return Err(format!("invalid pattern: more than {PATTERN_BYTES_MAX} bytes"));
     }
-    GlobBuilder::new(pattern)
-        .literal_separator(true)
-        .empty_alternates(true)
-        .build()
-        .map(|glob| glob.compile_matcher())
-        .map_err(|error| format!("invalid pattern: {error}"))
+    let glob = GlobBuilder::new(pattern).literal_separator(true).empty_alternates(true).build();
+    // A set of one: where the library cannot compile a matcher, it panics.
+    glob.and_then(|glob| GlobSet::new([glob])).map_err(|error| match error.kind() {
+        ErrorKind::Regex(_) => "invalid pattern: too many or too deep alternatives".to_owned(),
+        kind => format!("invalid pattern: {kind}"),
+    })
 }
 
 /// Where a search by a pattern begins, and what it looks for there.
@@ -172,7 +171,9 @@ mod tests {
         check("src/**", "src/b/a.rs", true);
         check("*.{ts,tsx}", "a.tsx", true);
         check("-x*", "-xy", true);
-        for wrong in ["[a", &"*".repeat(100_000)] {
+        let deep = |levels| "{a,".repeat(levels) + "b" + &"}".repeat(levels);
+        check(&deep(20), "b", true);
+        for wrong in ["[a", &"*".repeat(100_000), &deep(200)] {
             assert!(compiled(wrong).unwrap_err().starts_with("invalid pattern: "));
         }
         for long in ["*", "**/", "?", "{a,", "[!a]"] {
