@@ -263,6 +263,7 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
         (libc::SYS_socket, other_protocol(libc::AF_INET), Errno::PROTONOSUPPORT),
         (libc::SYS_socket, other_protocol(libc::AF_INET6), Errno::PROTONOSUPPORT),
         (libc::SYS_ioctl, When::OneOf(1, u32::MAX, &TERMINAL_INPUT), Errno::PERM),
+        (libc::SYS_fcntl, When::OneOf(1, u32::MAX, &LEASES), Errno::INVAL),
         // It counts the command's memory, for which it needs descriptors and time.
         (libc::SYS_prlimit64, When::OneOf(0, u32::MAX, FIRST), Errno::PERM),
         (libc::SYS_sched_setscheduler, When::OneOf(0, u32::MAX, FIRST), Errno::PERM),
@@ -283,6 +284,9 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
     }
     conditions
 }
+
+/// F_SETLEASE and F_SETDELEG (Linux 6.19): whoever opens the file meanwhile waits, 45 s as a rule, tenon and the person included.
+const LEASES: [u32; 2] = [1024, 1040];
 
 /// SECCOMP_FILTER_FLAG_NEW_LISTENER.
 const NEW_LISTENER: u32 = 1 << 3;
@@ -573,6 +577,15 @@ mod tests {
         // The kernel looks at the low half only.
         check(0xffff_ffff_0000_5412, refused(Errno::PERM));
         check(0x541c, refused(Errno::PERM));
+    }
+
+    #[test]
+    fn nobody_waits_for_a_lease_and_locks_are_allowed() {
+        let check = |what: u64, expected| {
+            check(Sockets::Local, libc::SYS_fcntl, &[3, what, 1], expected);
+        };
+        LEASES.map(|what| check(what.into(), refused(Errno::INVAL)));
+        check(libc::F_SETLK as u64, ALLOWED);
     }
 
     #[test]

@@ -48,6 +48,11 @@ pub(super) const ROWS: &[Row] = &[
         "file capabilities",
         "cp /bin/true t; setcap cap_sys_admin+ep t || python3 -c \"import os; os.setxattr('t','security.capability',b'\\x01\\0\\0\\x02'+b'\\xff'*16)\""
     ),
+    attack!(
+        "leases",
+        "echo a > f; python3 -c \"import fcntl; fcntl.fcntl(open('f'), fcntl.F_SETLEASE, fcntl.F_RDLCK)\""
+    )
+    .needs(&["python3"]),
     attack!("new privileges", "grep -q 'NoNewPrivs:.0' /proc/self/status"),
     attack!("without filters", "grep -q 'Seccomp:.0' /proc/self/status"),
     attack!(
