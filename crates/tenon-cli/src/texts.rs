@@ -237,6 +237,7 @@ texts! {
     ConflictNotKeptBy: "changed, moved or deleted by {who} since, and what was in it is not kept", "此后被{who}改动、移走或删除，且未保留其原内容";
     ConflictNotKeptByRunning: "changed, moved or deleted by {who}, which still runs, and what was in it is not kept", "被仍在运行的{who}改动、移走或删除，且未保留其原内容";
     ConflictNeeded: "what was made there stays: branches or the index of this repository were changed since", "其中新建的保留：此仓库的分支或索引此后有改动";
+    ConflictProtected: "programs take commands from this name, and what would come there another command wrote", "程序会从这个名字读取命令，而将放回的内容是另一个命令写的";
     ConflictHeld: "not as before, because of what is kept", "因所保留的内容而未恢复原状";
     FileCreated: "created ", "新建";
     FileEdited: "edited  ", "修改";

@@ -143,6 +143,7 @@ impl Conflict {
             (ConflictReason::NotKept, Some(true)) => Text::ConflictNotKeptByRunning,
             (ConflictReason::Needed, _) => Text::ConflictNeeded,
             (ConflictReason::Held, _) => Text::ConflictHeld,
+            (ConflictReason::Protected, _) => Text::ConflictProtected,
         };
         let who = match by.map(|by| &by.who) {
             None => String::new(),

@@ -110,6 +110,11 @@ impl Item {
         }
     }
 
+    /// Whether the content is known to be the same, with no more rights.
+    pub(super) fn has_content_of(&self, other: &Self) -> bool {
+        self.has_same_content(other) == Some(true) && other.mode & !self.mode == 0
+    }
+
     /// Whether nothing but its permissions is different.
     pub(super) fn differs_in_mode_alone(&self, other: &Self) -> bool {
         self.mode != other.mode

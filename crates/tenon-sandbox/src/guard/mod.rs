@@ -13,6 +13,7 @@
 mod accepted;
 mod change;
 mod copies;
+mod doubts;
 mod folder;
 mod held;
 mod item;
@@ -272,6 +273,7 @@ impl Guard {
         self.running = self.running.saturating_sub(1);
         let mut changes = std::mem::take(&mut self.pending);
         changes.extend(self.check());
+        checkpoint.into_iter().for_each(|own| self.doubt(own));
         self.renew(turn.as_ref());
         self.unchecked = self.running > 0 || self.held.is_away;
         let own = checkpoint

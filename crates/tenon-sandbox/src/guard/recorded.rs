@@ -91,10 +91,10 @@ fn came_along(place: &Place, touched: &AllTouched) -> bool {
 }
 
 /// Roots, open.
-struct Tops(Vec<(OwnedFd, PathBuf)>);
+pub(super) struct Tops(Vec<(OwnedFd, PathBuf)>);
 
 impl Tops {
-    fn open(roots: Vec<PathBuf>) -> Self {
+    pub(super) fn open(roots: Vec<PathBuf>) -> Self {
         let open = |root: PathBuf| Some((open_folder_at(&root).ok()?, root));
         Self(roots.into_iter().filter_map(open).collect())
     }
@@ -103,9 +103,17 @@ impl Tops {
         self.0.iter().find(|(_, known)| known == root).map(|(top, _)| top)
     }
 
-    fn matters(&self, root: &Path, beneath: &Path) -> bool {
+    pub(super) fn matters(&self, root: &Path, beneath: &Path) -> bool {
         self.of(root).is_some_and(|top| Role::of(root, top, beneath) != Role::Other)
     }
+}
+
+/// Returns the protected place that a name is.
+pub(super) fn place_of(tops: &Tops, name: &Touched) -> Place {
+    let (root, beneath) = (&name.root, &name.beneath);
+    let role = tops.of(root).map(|top| Role::of(root, top, beneath));
+    let repository = if let Some(Role::Setting(depth)) = role { depth } else { 0 };
+    Place::new(root, beneath, repository)
 }
 
 /// Returns how a name was, unless it may be as it is.

@@ -15,6 +15,7 @@ use super::compare::compare;
 use super::copy::CopyJob;
 use super::find::node_at;
 use super::forbids::Forbids;
+use super::node::NodeId;
 use super::record::Record;
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
 use super::refusals::{Refusals, Refused};
@@ -138,6 +139,15 @@ impl Checkpoint {
     /// Takes in that protected names are put back after the command of it.
     pub(crate) fn note_guarded(&self) {
         self.lock().image.header.is_guarded = true;
+    }
+
+    /// Takes in that undo is not to put back without a question what was saved of these.
+    pub(crate) fn doubt(&self, nodes: impl IntoIterator<Item = NodeId>) {
+        let mut recorder = self.lock();
+        for id in nodes {
+            // On a full disk it comes back, as it is: undo lists it.
+            let _ = recorder.write(Record::Doubted { id });
+        }
     }
 
     /// Takes in where it is noted what its command is refused.

@@ -70,6 +70,9 @@ pub enum ConflictReason {
     /// These are objects of a git repository of which somebody changed branches or the index, which may
     /// need them. They stay, whatever is done about conflicts.
     Needed,
+    /// Programs take commands from its name, and what would come there was written by another command, and judged by
+    /// nobody.
+    Protected,
     /// It is not as it was before the call, because something that is kept is in it, stands in its place, or
     /// is the same file. Found once the rest is undone.
     Held,
@@ -161,6 +164,13 @@ pub(super) fn find_conflicts(
         }
     }
     found
+}
+
+/// Notes what would come back of what nobody judged, at names that programs take commands from.
+pub(super) fn find_doubted(image: &Image, found: &mut Found) {
+    for old in image.nodes.values().filter(|old| old.is_doubted) {
+        found.entry(old.place.clone()).or_insert(ConflictReason::Protected.into());
+    }
 }
 
 /// Returns what stands where a folder was that something was in.

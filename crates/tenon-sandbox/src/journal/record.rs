@@ -20,7 +20,7 @@ use super::trouble::Trouble;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 
 /// The first record. Its number changes when older programs cannot read the rest.
-const FORMAT: u64 = 4;
+const FORMAT: u64 = 5;
 
 /// Logs of this one do not say which commands were guarded.
 const FIRST_FORMAT: u64 = 1;
@@ -88,6 +88,11 @@ pub(crate) enum Record {
     End(Box<End>),
     /// The call came to its end, which could not be written down.
     Over,
+    /// What was saved of a node stands at a protected name, and is not what stood there before all commands that ran: another one
+    /// had written it.
+    Doubted {
+        id: NodeId,
+    },
     /// What follows was recorded from then on, in nanoseconds since 1970, after what another checkpoint
     /// had recorded, or may have.
     Turn {
@@ -140,6 +145,8 @@ pub(crate) struct Old {
     pub(crate) content: Option<Content>,
     pub(crate) moved: Vec<Place>,
     pub(crate) gone: bool,
+    /// As of [`Record::Doubted`].
+    pub(crate) is_doubted: bool,
     /// Whose store it is kept in, and whose its content, where that is not the log's own.
     pub(crate) kept_by: Option<CheckpointId>,
     pub(crate) content_by: Option<CheckpointId>,
@@ -155,6 +162,7 @@ impl Old {
             content: None,
             moved: Vec::new(),
             gone: false,
+            is_doubted: false,
             kept_by: None,
             content_by: None,
         }
@@ -208,6 +216,7 @@ impl Image {
             }
             Record::Moved { id, place } => self.on(id, |old| old.moved.push(place)),
             Record::Gone { id } => self.on(id, |old| old.gone = true),
+            Record::Doubted { id } => self.on(id, |old| old.is_doubted = true),
             Record::Again { old, new } => self.again.push((old, new)),
             Record::LeftOut(left_out) => self.left_out.push(left_out),
             Record::Trouble(trouble) => self.trouble.push(trouble),
@@ -312,7 +321,8 @@ impl Record {
             Self::Kept { id, .. }
             | Self::Content { id, .. }
             | Self::Moved { id, .. }
-            | Self::Gone { id } => rename(id),
+            | Self::Gone { id }
+            | Self::Doubted { id } => rename(id),
             _ => {}
         }
     }
@@ -443,6 +453,10 @@ impl Sendable for Record {
                 writer.number(12);
                 writer.number(*at);
             }
+            Self::Doubted { id } => {
+                writer.number(13);
+                id.write(writer);
+            }
         }
     }
 }
@@ -472,6 +486,7 @@ impl Readable for Record {
             10 => Self::End(Box::new(End::read(reader)?)),
             11 => Self::Over,
             12 => Self::Turn { at: reader.number()? },
+            13 => Self::Doubted { id: NodeId::read(reader)? },
             _ => return None,
         })
     }

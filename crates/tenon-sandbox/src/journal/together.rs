@@ -36,6 +36,8 @@ struct Merging {
     names: HashMap<Place, Option<NodeId>>,
     /// Where each node is by now.
     at: HashMap<NodeId, Place>,
+    /// Which of them found each node first.
+    found_by: HashMap<NodeId, CheckpointId>,
     /// Which of them moved folders, from where to where.
     moves: Vec<(CheckpointId, Place, Place)>,
     /// By which of them files were kept, and as what: an undo moves on what it kept.
@@ -118,6 +120,7 @@ impl Merging {
             folders: HashSet::new(),
             names: HashMap::new(),
             at: HashMap::new(),
+            found_by: HashMap::new(),
             moves: Vec::new(),
             kept: HashMap::new(),
         }
@@ -139,7 +142,10 @@ impl Merging {
                 }
                 match self.is_new((id, found.unwrap_or(id)), &before) {
                     true => drop(self.own.insert(id)),
-                    false => self.image.apply(Record::Node { node, place: before }),
+                    false => {
+                        self.found_by.insert(id, by);
+                        self.image.apply(Record::Node { node, place: before });
+                    }
                 }
             }
             Record::Entry { folder, name, before } => {
@@ -157,8 +163,11 @@ impl Merging {
                 self.take_content(by, id, Content { from, length, object });
             }
             Record::Trouble(trouble) if self.image.has_told(&trouble) => {}
+            // What another had saved before is what comes back.
+            Record::Doubted { id } if self.saved_by(id) != Some(by) => {}
             Record::Header(_) | Record::End(_) | Record::Over | Record::Turn { .. } => {}
             record @ (Record::Gone { .. }
+            | Record::Doubted { .. }
             | Record::Again { .. }
             | Record::LeftOut(_)
             | Record::Trouble(_)) => self.image.apply(record),
@@ -177,6 +186,12 @@ impl Merging {
             Some(_) => return,
         };
         (old.content, old.content_by) = (Some(known), Some(by));
+    }
+
+    /// Which of them saved what comes back of a file.
+    fn saved_by(&self, id: NodeId) -> Option<CheckpointId> {
+        let content_by = self.image.nodes.get(&id)?.content_by;
+        content_by.or_else(|| self.found_by.get(&id).copied())
     }
 
     /// Takes in where files are that are kept, of several the last.

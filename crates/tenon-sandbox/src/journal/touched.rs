@@ -65,6 +65,8 @@ pub(crate) enum Came {
 /// What was at a name.
 #[derive(Debug)]
 pub(crate) struct Before {
+    /// What the log calls it, where that speaks of it.
+    pub(crate) id: Option<NodeId>,
     /// Kind and permissions.
     pub(crate) mode: u32,
     pub(crate) owner: (u32, u32),
@@ -214,6 +216,7 @@ impl<'a> Look<'a> {
             let came = came(before.as_ref().map(|node| node.id), self.now(place).as_ref());
             let was_file = before.as_ref().is_some_and(|node| !node.is_folder());
             let unknown = || Before {
+                id: None,
                 mode: 0,
                 owner: (0, 0),
                 links: 0,
@@ -329,7 +332,8 @@ impl<'a> Look<'a> {
         };
         let node = &old.node;
         let (owner, modified) = ((node.user, node.group), Some(node.modified));
-        Before { mode: node.mode & 0o7777, owner, links: node.links.into(), modified, content }
+        let id = Some(node.id);
+        Before { id, mode: node.mode & 0o7777, owner, links: node.links.into(), modified, content }
     }
 
     /// Returns what was in a file: what was saved of it, or what is in it as long as nobody wrote it.

@@ -83,6 +83,7 @@ mod undo;
 mod undo_at_once;
 mod undo_folders;
 mod undo_killed;
+mod undo_protected;
 mod undo_restore;
 mod undo_room;
 mod undo_theirs;
