@@ -1,8 +1,8 @@
 //! What the journal saved at protected names while other commands ran: a job, or another session. A call that changes what
 //! one of these had just written there saves that, and undoing the call would bring it back where programs run it.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use super::Guard;
 use super::copies::Copies;
@@ -20,14 +20,16 @@ impl Guard {
         }
         let tops = Tops::open(own.roots());
         let further = self.included.keys().chain(self.own.led_to());
-        let further: HashSet<PathBuf> = further.map(Place::path).collect();
-        let matters = |root: &_, beneath: &_| {
-            tops.matters(root, beneath) || further.contains(&PathBuf::from(root).join(beneath))
+        let further: HashMap<PathBuf, &Place> =
+            further.map(|place| (place.path(), place)).collect();
+        let matters = |root: &Path, beneath: &Path| {
+            tops.matters(root, beneath) || further.contains_key(&root.join(beneath))
         };
         let touched = own.touched(&matters, LIMITS);
         let copies = Copies::of(&self.before, &self.roots);
         let doubted = touched.names.into_iter().filter_map(|name| {
-            let place = place_of(&tops, &name);
+            let by_place = || further.get(&name.root.join(&name.beneath)).copied().cloned();
+            let place = place_of(&tops, &name).or_else(by_place)?;
             let Touched { before: Some(before), .. } = name else { return None };
             let id = before.id?;
             (!self.may_come_back(&place, &told(before), &copies)).then_some(id)

@@ -19,10 +19,9 @@ use rustix::fs::{AtFlags, FileType};
 
 use super::folder::{Listed, listed, named};
 use super::item::{Stamp, is_recent, leads_into_git};
-use super::place::makes_repository;
 use super::repository::may_be_of_git;
 use crate::file_system::{OVERLAYFS, file_system};
-use crate::workspace::{is_above_protected, name_of, names_in};
+use crate::workspace::{is_above_protected, makes_repository, name_of, names_in};
 
 /// Names that matter, with their kinds.
 pub(super) type Entries = Arc<[(OsString, FileType)]>;

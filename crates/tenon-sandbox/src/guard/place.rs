@@ -12,9 +12,6 @@ use crate::workspace::above_listed;
 /// What may come to be in a repository's `info`: none of it runs anything.
 const INFO_ALLOWED: [&str; 3] = ["exclude", "sparse-checkout", "refs"];
 
-/// What makes a folder a repository's own, or one that points to it.
-const MAKE_REPOSITORIES: [&str; 5] = ["HEAD", "objects", "refs", "worktrees", "commondir"];
-
 /// One protected file.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
@@ -340,9 +337,4 @@ pub(super) fn way(root: &Path, folder: &Path) -> Option<Way> {
 
 pub(super) fn is_repository_root(root: &Path) -> bool {
     ["HEAD", "objects", "refs"].iter().all(|name| rustix::fs::lstat(root.join(name)).is_ok())
-}
-
-/// Whether a folder may be a repository's own because this name is in it.
-pub(super) fn makes_repository(name: &OsStr) -> bool {
-    MAKE_REPOSITORIES.iter().any(|known| name == *known)
 }

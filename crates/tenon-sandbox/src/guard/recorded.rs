@@ -108,12 +108,15 @@ impl Tops {
     }
 }
 
-/// Returns the protected place that a name is.
-pub(super) fn place_of(tops: &Tops, name: &Touched) -> Place {
+/// Returns the place that a name is, if it is protected by the names on its way.
+pub(super) fn place_of(tops: &Tops, name: &Touched) -> Option<Place> {
     let (root, beneath) = (&name.root, &name.beneath);
-    let role = tops.of(root).map(|top| Role::of(root, top, beneath));
-    let repository = if let Some(Role::Setting(depth)) = role { depth } else { 0 };
-    Place::new(root, beneath, repository)
+    let repository = match Role::of(root, tops.of(root)?, beneath) {
+        Role::Setting(depth) => depth,
+        Role::Repository | Role::Listed => 0,
+        Role::Making | Role::Other => return None,
+    };
+    Some(Place::new(root, beneath, repository))
 }
 
 /// Returns how a name was, unless it may be as it is.

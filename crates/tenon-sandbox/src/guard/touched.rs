@@ -11,11 +11,13 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 
 use super::folder::{look_at, names};
-use super::place::{Way, makes_repository, way};
+use super::place::{Way, way};
 use super::repository::{WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository};
 use super::scan::{DEPTH_MAX, Scan};
 use crate::journal::Came;
-use crate::workspace::{above_listed, can_matter, is_above_protected, is_setting_of_git};
+use crate::workspace::{
+    above_listed, can_matter, is_above_protected, is_setting_of_git, makes_repository,
+};
 
 /// What a place is by the names on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

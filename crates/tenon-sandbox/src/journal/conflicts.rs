@@ -166,13 +166,6 @@ pub(super) fn find_conflicts(
     found
 }
 
-/// Notes what would come back of what nobody judged, at names that programs take commands from.
-pub(super) fn find_doubted(image: &Image, found: &mut Found) {
-    for old in image.nodes.values().filter(|old| old.is_doubted) {
-        found.entry(old.place.clone()).or_insert(ConflictReason::Protected.into());
-    }
-}
-
 /// Returns what stands where a folder was that something was in.
 fn in_the_way(store: &Store, place: &Place) -> Option<Place> {
     let above = place.path.ancestors().skip(1);

@@ -12,8 +12,8 @@ use super::astray::Astray;
 use super::changes::Changes;
 use super::compare::{compare, compare_image};
 use super::conflicts::{
-    Conflict, ConflictReason, Conflicts, Found, Left, Theirs, find_conflicts, find_doubted,
-    is_of_undo, open_conflicts,
+    Conflict, ConflictReason, Conflicts, Found, Left, Theirs, find_conflicts, is_of_undo,
+    open_conflicts,
 };
 use super::find::node_at;
 use super::left_over;
@@ -232,7 +232,7 @@ impl Journal {
         }
         found.retain(|place, theirs| !is_of_undo(&image, &work.undone, place, theirs.reason));
         image.leave_idle(&self.store, &mut found);
-        find_doubted(&image, &mut found);
+        self.find_doubted(id, &image, &mut found)?;
         self.leave_needed(id, &mut image, (&mut found, conflicts), work)?;
         let at_first = |place: &Place| work.recorder.at_first(place);
         let open = open_conflicts(&self.store, &found, conflicts, at_first);

@@ -18,6 +18,7 @@ mod conflicts;
 mod content;
 mod copy;
 mod cut_short;
+mod doubted;
 mod end;
 mod find;
 mod forbids;

@@ -115,7 +115,7 @@ impl Span {
 }
 
 /// The times of a node that are not from before: a file that came back by a rename keeps when it was written.
-fn times_since(node: &Node, over: Moment) -> Vec<Moment> {
+pub(super) fn times_since(node: &Node, over: Moment) -> Vec<Moment> {
     [node.changed, node.modified].into_iter().filter(|time| *time >= over).collect()
 }
 

@@ -96,6 +96,9 @@ const REPOSITORY_ENTRIES: [&str; 3] = ["HEAD", "objects", "refs"];
 /// What in it says what is run, or where more of that is, besides `config` and what begins so.
 const REPOSITORY_SETTINGS: [&str; 4] = ["hooks", "info", "commondir", "lazygit.yml"];
 
+/// Names by which a folder may be a repository's own.
+const MAKE_REPOSITORIES: [&str; 5] = ["HEAD", "objects", "refs", "worktrees", "commondir"];
+
 /// What of it holds objects and branches: nothing runs what is there by its name, as `objects/info` and the branch
 /// `config`.
 const REPOSITORY_DATA: [&str; 3] = ["objects", "refs", "logs"];
@@ -221,7 +224,13 @@ pub(crate) fn can_matter(root: &Path, beneath: &Path) -> bool {
         || beneath.iter().any(in_repository)
 }
 
-fn is_protected_name(root: &Path, beneath: &Path) -> bool {
+/// Whether a folder may be a repository's own because this name is in it.
+pub(crate) fn makes_repository(name: &OsStr) -> bool {
+    MAKE_REPOSITORIES.iter().any(|known| name == *known)
+}
+
+/// Whether a place beneath `root` is protected by the names on its way.
+pub(crate) fn is_protected_name(root: &Path, beneath: &Path) -> bool {
     let (mut in_repository, mut above) = (false, root.file_name());
     let mut names = beneath.iter().peekable();
     while let Some(name) = names.next() {

@@ -5,7 +5,10 @@ use std::{fs, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::{program::Place, undo::bash};
+use crate::{
+    program::Place,
+    undo::{bash, session_of},
+};
 
 fn git(place: &Place, arguments: &[&str]) {
     let mut git = Command::new("git");
@@ -93,4 +96,36 @@ fn what_both_changed_comes_back_as_it_was_before_both() {
         (read(&place, ".envrc"), read(&place, "sub/.envrc").as_deref()),
         (None, Some("mine\n"))
     );
+}
+
+#[test]
+fn what_came_into_a_folder_under_another_name_does_not_come_along_to_a_protected_one() {
+    let place = Place::new();
+    place.write("work/.claude/commands/a.md", "a\n");
+    place.write("work/f", "1\n");
+    let moved = session_of(&place, &["mv .claude c2; echo 2 > f"]);
+    session_of(&place, &["echo evil > c2/settings.json; echo fine > c2/commands/b.md"]);
+    let refused = place.run(&["undo", "--session", &moved]).ends_with(1);
+    assert!(refused.error.contains("  c2/settings.json (programs take commands"), "{refused:?}");
+    assert!(!refused.error.contains("b.md"), "{refused:?}");
+    place.run(&["undo", "--session", &moved, "--keep-mine"]).ends_with(0);
+    assert_eq!(
+        (read(&place, "f").as_deref(), read(&place, ".claude/settings.json")),
+        (Some("1\n"), None)
+    );
+    assert_eq!(read(&place, "c2/settings.json").as_deref(), Some("evil\n"));
+}
+
+#[test]
+fn a_folder_is_no_repository_again_without_a_question_where_programs_were_set_meanwhile() {
+    let place = Place::new();
+    git(&place, &["init", "-q", "--bare", "b.git"]);
+    let taken = session_of(&place, &["mv b.git/HEAD h"]);
+    session_of(&place, &["echo evil > b.git/hooks/post-update; chmod +x b.git/hooks/post-update"]);
+    let refused = place.run(&["undo", "--session", &taken]).ends_with(1);
+    assert!(refused.error.contains("  b.git/HEAD (programs take commands"), "{refused:?}");
+    assert_eq!(read(&place, "b.git/HEAD"), None);
+    fs::remove_file(place.path("work/b.git/hooks/post-update")).unwrap();
+    place.run(&["undo", "--session", &taken]).ends_with(0);
+    assert!(read(&place, "b.git/HEAD").is_some());
 }
