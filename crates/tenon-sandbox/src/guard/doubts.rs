@@ -32,6 +32,10 @@ impl Guard {
             let place = place_of(&tops, &name).or_else(by_place)?;
             let Touched { before: Some(before), .. } = name else { return None };
             let id = before.id?;
+            // What was there before all of them, they did not write.
+            if before.changed.zip(self.since).is_some_and(|(changed, since)| changed < since) {
+                return None;
+            }
             (!self.may_come_back(&place, &told(before), &copies)).then_some(id)
         });
         own.doubt(doubted.collect::<Vec<_>>());

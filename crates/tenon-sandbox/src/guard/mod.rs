@@ -59,7 +59,7 @@ pub(crate) use self::scan::list;
 use self::scan::{Limits, MINOR_BYTES_MAX, Stamps, link_above, look, look_for_folder, scan};
 use crate::git_config;
 use crate::git_includes::Includes;
-use crate::journal::{Checkpoint, KeptName};
+use crate::journal::{Checkpoint, KeptName, Moment};
 use crate::workspace::Recording;
 
 /// Folders and files that are looked at in well below a millisecond.
@@ -108,6 +108,8 @@ pub(crate) struct Guard {
     /// How many levels of folders it came to the end of.
     levels: usize,
     running: usize,
+    /// When the first of these began; none where commands of another session ran by then.
+    since: Option<Moment>,
     /// Of the commands that run, and of those that nobody waited for.
     checkpoints: Vec<Checkpoint>,
     /// What these gave files in the journal, those that are over included.
@@ -164,6 +166,7 @@ impl Guard {
                 (Some(seat), Some(turn)) => seat.others(turn)?,
                 _ => Others::default(),
             };
+            self.since = others.are_none().then(Moment::now);
             let (stamps, most) = (Stamps::Hold, self.most);
             let (found, left) = scan(&self.roots, &self.before, stamps, &mut self.listings, most);
             let mut before = self.own.before(&self.roots, &self.before);
@@ -381,7 +384,7 @@ impl Guard {
         let hides = if self.is_whole {
             !left.are_left()
         } else {
-            let recorded = recorded(&self.checkpoints, &self.before);
+            let recorded = recorded(&self.checkpoints, &self.before, self.since);
             after.extend(recorded.after);
             for (place, item) in recorded.before {
                 self.before.entry(place).or_insert(item);

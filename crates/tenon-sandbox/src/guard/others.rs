@@ -198,6 +198,11 @@ impl Others {
         self.0.iter().find_map(|said| said.before(place, &path))
     }
 
+    /// Whether no commands of others run.
+    pub(super) fn are_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Makes of what was found beneath these roots what was there before.
     pub(super) fn correct(&self, found: &mut BTreeMap<Place, Item>, roots: &[PathBuf]) {
         found.retain(|place, item| match self.before(place) {

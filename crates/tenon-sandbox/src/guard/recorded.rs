@@ -12,7 +12,9 @@ use super::item::{Content, FILE_BYTES_MAX, Item};
 use super::place::Place;
 use super::scan::{BYTES_MAX, Limits, Scan, Stamps};
 use super::touched::{Role, has_others};
-use crate::journal::{AllTouched, Before, Checkpoint, Kept, LeftBehind, ReadLimits, Touched};
+use crate::journal::{
+    AllTouched, Before, Came, Checkpoint, Kept, LeftBehind, Moment, ReadLimits, Touched,
+};
 use crate::workspace::above_listed;
 
 /// What is read of how things were.
@@ -22,13 +24,18 @@ pub(super) const LIMITS: ReadLimits = ReadLimits { each: FILE_BYTES_MAX, all: BY
 #[derive(Default)]
 pub(super) struct Recorded {
     pub(super) before: Vec<(Place, Item)>,
+    firsts: BTreeMap<Place, First>,
     pub(super) after: BTreeMap<Place, Item>,
     /// Whether there may be more.
     pub(super) has_gaps: bool,
 }
 
 /// Looks at what these commands touched.
-pub(super) fn recorded(checkpoints: &[Checkpoint], known: &BTreeMap<Place, Item>) -> Recorded {
+pub(super) fn recorded(
+    checkpoints: &[Checkpoint],
+    known: &BTreeMap<Place, Item>,
+    since: Option<Moment>,
+) -> Recorded {
     let mut scan = Scan::new(known, Stamps::HoldIn(&[]), Limits::TOUCHED);
     let mut all = Recorded::default();
     for checkpoint in checkpoints {
@@ -37,7 +44,7 @@ pub(super) fn recorded(checkpoints: &[Checkpoint], known: &BTreeMap<Place, Item>
         all.has_gaps |= touched.has_gaps;
         all.look(&mut scan, &tops, touched);
     }
-    all.end(scan)
+    all.end(scan, since)
 }
 
 /// Looks at what a command touched that nobody looked after.
@@ -47,7 +54,35 @@ pub(super) fn left(left: &LeftBehind, roots: Vec<PathBuf>) -> Recorded {
     let mut all = Recorded::default();
     let touched = left.touched(&|root, beneath| tops.matters(root, beneath), LIMITS);
     all.look(&mut scan, &tops, touched);
-    all.end(scan)
+    all.end(scan, None)
+}
+
+/// How something was before the first of several commands that touched it.
+#[derive(Default)]
+struct First {
+    /// Of what they found, what changed longest ago.
+    oldest: Option<(Option<Moment>, Item)>,
+    /// Whether one of them found nothing there.
+    is_made: bool,
+}
+
+impl First {
+    fn take(&mut self, changed: Option<Moment>, item: Item) {
+        let is_older = |(known, _): &(Option<Moment>, Item)| match (changed, known) {
+            (Some(changed), Some(known)) => changed < *known,
+            (changed, known) => changed.is_some() && known.is_none(),
+        };
+        if self.oldest.as_ref().is_none_or(is_older) {
+            self.oldest = Some((changed, item));
+        }
+    }
+
+    /// Returns what was there: where one found nothing, only what had not changed `since` the first of them began.
+    fn found(self, since: Option<Moment>) -> Option<Item> {
+        let (changed, item) = self.oldest?;
+        let is_old = changed.zip(since).is_some_and(|(changed, since)| changed < since);
+        (!self.is_made || is_old).then_some(item)
+    }
 }
 
 impl Recorded {
@@ -57,14 +92,27 @@ impl Recorded {
             scan.place(&name.root, top, &name.beneath, name.came);
         }
         let along = scan.found.iter().filter(|(place, _)| came_along(place, &touched));
-        self.before.extend(along.map(|(place, item)| (place.clone(), item.clone())));
+        for (place, item) in along {
+            self.firsts.entry(place.clone()).or_default().take(None, item.clone());
+        }
         for name in touched.names {
             let Some(top) = tops.of(&name.root) else { continue };
-            self.before.extend(before(scan, top, name));
+            if name.came == Came::Made
+                && let Some(place) = place_of(tops, &name)
+            {
+                self.firsts.entry(place).or_default().is_made = true;
+            }
+            let changed = name.before.as_ref().and_then(|before| before.changed);
+            if let Some((place, item)) = before(scan, top, name) {
+                self.firsts.entry(place).or_default().take(changed, item);
+            }
         }
     }
 
-    fn end(mut self, scan: Scan<'_>) -> Self {
+    fn end(mut self, scan: Scan<'_>, since: Option<Moment>) -> Self {
+        let firsts = std::mem::take(&mut self.firsts).into_iter();
+        let found = firsts.filter_map(|(place, first)| Some((place, first.found(since)?)));
+        self.before = found.collect();
         self.has_gaps |= !scan.left.are_left();
         self.after = scan.found;
         self
@@ -112,9 +160,10 @@ impl Tops {
 pub(super) fn place_of(tops: &Tops, name: &Touched) -> Option<Place> {
     let (root, beneath) = (&name.root, &name.beneath);
     let repository = match Role::of(root, tops.of(root)?, beneath) {
-        Role::Setting(depth) => depth,
+        // What is in the directories of others has settings of its own.
+        Role::Setting(depth) if !beneath.iter().nth(depth).is_some_and(has_others) => depth,
         Role::Repository | Role::Listed => 0,
-        Role::Making | Role::Other => return None,
+        Role::Setting(_) | Role::Making | Role::Other => return None,
     };
     Some(Place::new(root, beneath, repository))
 }

@@ -13,6 +13,7 @@ use rustix::fs::{
     AtFlags, CWD, FileType, Gid, Mode, Statx, StatxFlags, Timespec, Timestamps, Uid, XattrFlags,
 };
 use rustix::io::Errno;
+use rustix::time::ClockId;
 
 use super::changes::Rights;
 use crate::file_system::{FileSystem, OVERLAYFS, device_of, file_system};
@@ -43,6 +44,13 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
+    /// Returns the moment that a file has which changes now.
+    pub(crate) fn now() -> Self {
+        let now = rustix::time::clock_gettime(ClockId::RealtimeCoarse);
+        let nanoseconds = u32::try_from(now.tv_nsec).unwrap_or_default();
+        Self { seconds: now.tv_sec, nanoseconds }
+    }
+
     /// Returns the moment so much later.
     pub(crate) fn after(self, time: Duration) -> Self {
         let nanoseconds = self.nanoseconds + time.subsec_nanos();
@@ -210,6 +218,15 @@ impl Node {
                 (Some(one), Some(other)) => one == other,
                 _ => true,
             }
+    }
+
+    /// Takes from a file what gives whoever runs it other rights: where a log may be forged, undo gives nobody any.
+    pub(super) fn give_up_powers(&mut self) {
+        if self.is_file() {
+            self.mode &= !0o6000;
+            let attributes = self.attributes.iter_mut();
+            attributes.for_each(|all| all.retain(|(name, _)| name != "security.capability"));
+        }
     }
 
     /// Gives what is at `name` in `folder` the owner, attributes, permissions and times of this.

@@ -231,6 +231,11 @@ impl Store {
         self.is_unwatchable.store(true, Ordering::Relaxed);
     }
 
+    /// Whether the logs lie where a command of another session may write.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.bases.first().is_some_and(|base| !base.top.starts_with(&self.options.state_folder))
+    }
+
     /// Opens the folder for copies of files, for reading it.
     pub(crate) fn open_copies(&self, base: usize) -> Result<OwnedFd, Errno> {
         let base = &self.base(base)?.handle;
@@ -374,6 +379,9 @@ impl Store {
             return Err(Errno::BADMSG);
         }
         image.set_roots(&roots);
+        if self.is_elsewhere() {
+            image.nodes.values_mut().for_each(|old| old.node.give_up_powers());
+        }
         Ok(Some(image))
     }
 

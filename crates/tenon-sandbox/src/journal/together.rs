@@ -106,6 +106,11 @@ impl Store {
             if let Record::Node { place, .. } | Record::Moved { place, .. } = record {
                 place.count_from(&roots);
             }
+            if let Record::Node { node, .. } = record
+                && self.is_elsewhere()
+            {
+                node.give_up_powers();
+            }
         }
         Ok(Some(records))
     }

@@ -72,6 +72,8 @@ pub(crate) struct Before {
     pub(crate) owner: (u32, u32),
     pub(crate) links: u64,
     pub(crate) modified: Option<Moment>,
+    /// When something of it was changed last, which only the kernel sets.
+    pub(crate) changed: Option<Moment>,
     pub(crate) content: Kept,
 }
 
@@ -221,6 +223,7 @@ impl<'a> Look<'a> {
                 owner: (0, 0),
                 links: 0,
                 modified: None,
+                changed: None,
                 content: Kept::Nothing,
             };
             self.add(place.clone(), came, was_file.then(unknown));
@@ -331,9 +334,15 @@ impl<'a> Look<'a> {
             _ => Kept::Nothing,
         };
         let node = &old.node;
-        let (owner, modified) = ((node.user, node.group), Some(node.modified));
-        let id = Some(node.id);
-        Before { id, mode: node.mode & 0o7777, owner, links: node.links.into(), modified, content }
+        Before {
+            id: Some(node.id),
+            mode: node.mode & 0o7777,
+            owner: (node.user, node.group),
+            links: node.links.into(),
+            modified: Some(node.modified),
+            changed: Some(node.changed),
+            content,
+        }
     }
 
     /// Returns what was in a file: what was saved of it, or what is in it as long as nobody wrote it.
