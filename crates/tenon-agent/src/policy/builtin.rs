@@ -44,6 +44,7 @@ pub(crate) fn findings(parsed: &Parsed, places: &Places) -> Vec<Finding> {
     let mut findings = Vec::new();
     let held = held::held(parsed, places);
     for (index, command) in parsed.commands.iter().enumerate() {
+        let before = findings.len();
         let found = [
             machine::judge(command, places),
             device::judge(command, places),
@@ -56,6 +57,10 @@ pub(crate) fn findings(parsed: &Parsed, places: &Places) -> Vec<Finding> {
         findings.extend(found.into_iter().flatten().map(here));
         findings.extend(download::judge(parsed, index, &held, places));
         findings.extend(hidden(command).map(here));
+        if command.is_moot {
+            let found = findings.split_off(before);
+            findings.extend(found.into_iter().filter(|one| one.verdict == Verdict::Deny));
+        }
     }
     findings.extend(machine::fork_bomb(parsed));
     findings

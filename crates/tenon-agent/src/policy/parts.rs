@@ -66,7 +66,7 @@ pub(super) fn parts(
     };
     // The first of these that speaks of any part is why it is asked.
     let reasons: [Reason<'_>; 3] = [&found, &ruled, &uncovered];
-    let commands = || parsed.commands.iter().enumerate();
+    let commands = || parsed.commands.iter().enumerate().filter(|(_, command)| !command.is_moot);
     let reason = reasons
         .into_iter()
         .find(|reason| commands().any(|(place, command)| reason(place, command)));

@@ -58,12 +58,8 @@ fn judged(
     if let Some(finding) = findings.iter().find(|finding| finding.verdict == Verdict::Deny) {
         return built_in(finding);
     }
-    let touches = |rule: &&Rule| {
-        rule.is_for(tool)
-            && (rule.is_sweeping() || parsed.commands.iter().any(|one| rule.touches_command(one)))
-            || parsed.commands.iter().any(|one| touches_writes(rule, one, places))
-    };
-    if let Some(rule) = rules.with(Verdict::Deny).find(touches) {
+    let denies = |rule: &&Rule| touches(rule, tool, parsed.commands.iter(), places);
+    if let Some(rule) = rules.with(Verdict::Deny).find(denies) {
         return by_rule(rule);
     }
     if mode == Mode::ReadOnly && !shell::only_reads(parsed) {
@@ -72,13 +68,13 @@ fn judged(
         return Decision::in_read_only_mode(reason, freer);
     }
     // A part that was not read may have any words, and so may what is only known when it runs.
-    let is_open = parsed.doubt.is_some() || parsed.commands.iter().any(builtin::is_hidden);
+    let is_open = parsed.doubt.is_some() || running(parsed).any(builtin::is_hidden);
     let may_be = |rule: &&Rule| {
         is_open && (rule.is_for(tool) || is_for_writing(rule))
             || rule.is_for(tool)
-                && (parsed.commands.iter().any(|one| rule.may_touch_command(one))
+                && (running(parsed).any(|one| rule.may_touch_command(one))
                     || parsed.perhaps.iter().any(|words| rule.may_be_meant(words)))
-            || parsed.commands.iter().any(|one| {
+            || running(parsed).any(|one| {
                 may_touch_writes(rule, one, places)
                     && found(one, parsed, (places, names)).is_none_or(|one| {
                         touches_writes(rule, &one, places) || may_touch_writes(rule, &one, places)
@@ -87,12 +83,13 @@ fn judged(
             || is_for_writing(rule) && writes_by_links(parsed, places)
     };
     if let Some(rule) = rules.with(Verdict::Deny).find(may_be) {
-        let names_branch = || parsed.commands.iter().any(|one| may_be_file(rule, one, places));
+        let names_branch = || running(parsed).any(|one| may_be_file(rule, one, places));
         let why = if is_open || !names_branch() { UNKNOWN_WORDS } else { FILE_OR_BRANCH };
         let reason = format!("the rule {rule} may forbid it: {why}; no rule can allow that");
         return Decision::new(Verdict::Ask, rule.to_string(), reason);
     }
-    if let Some(rule) = rules.with(Verdict::Ask).find(touches) {
+    let asks = |rule: &&Rule| touches(rule, tool, running(parsed), places);
+    if let Some(rule) = rules.with(Verdict::Ask).find(asks) {
         return by_rule(rule);
     }
     if let Some(rule) = rules.with(Verdict::Ask).find(may_be) {
@@ -218,6 +215,24 @@ impl Decision {
     }
 }
 
+/// Says whether a rule speaks of one of these commands, or of the files that it writes.
+fn touches<'a>(
+    rule: &Rule,
+    tool: &str,
+    mut commands: impl Iterator<Item = &'a SimpleCommand>,
+    places: &Places,
+) -> bool {
+    let is_for = rule.is_for(tool);
+    is_for && rule.is_sweeping()
+        || commands
+            .any(|one| is_for && rule.touches_command(one) || touches_writes(rule, one, places))
+}
+
+/// Returns the commands that may run as they were read.
+fn running(parsed: &Parsed) -> impl Iterator<Item = &SimpleCommand> {
+    parsed.commands.iter().filter(|command| !command.is_moot)
+}
+
 /// Returns the commands that start this one, the nearest first.
 fn launched_by<'a>(
     parsed: &'a Parsed,
@@ -298,7 +313,7 @@ fn open_in_ask_mode(
         let aside = outer.filter(|outer| command.is_aside && allows_plainly(outer)).is_some();
         is_named && (transparent || has_no_words(command) || aside) || allows.iter().any(names)
     };
-    let open: Vec<_> = parsed.commands.iter().filter(|command| !covered(command)).collect();
+    let open: Vec<_> = running(parsed).filter(|command| !covered(command)).collect();
     let needs_no_rule = |command: &SimpleCommand| {
         has_no_words(command) || allows.iter().any(|rule| rule.allows_command(command))
     };

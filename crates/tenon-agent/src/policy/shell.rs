@@ -7,6 +7,7 @@
 
 pub(crate) mod arguments;
 mod arrays;
+mod callers;
 mod commands;
 mod conditions;
 mod crontab;
@@ -103,6 +104,9 @@ pub(crate) struct SimpleCommand {
     pub(crate) is_aside: bool,
     /// It stands in a script that the line writes before it runs it.
     pub(crate) is_written: bool,
+    /// It was read where a function is defined, and all calls of functions are followed: nothing runs as it
+    /// was read here.
+    pub(crate) is_moot: bool,
     /// The changes of folder before it, in order, as if each of them were done; `None` if one of them
     /// is not known.
     pub(crate) folder: Option<Vec<Word>>,

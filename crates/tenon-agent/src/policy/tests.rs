@@ -6,6 +6,7 @@ mod downloads;
 mod files;
 mod folders;
 mod forms;
+mod functions;
 mod hostile;
 mod launchers;
 mod made;

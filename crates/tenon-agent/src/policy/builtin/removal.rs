@@ -20,7 +20,8 @@ pub(super) fn judge(command: &SimpleCommand, places: &Places) -> Option<Finding>
 
 fn worst(command: &SimpleCommand, places: &Places, targets: &[&Word]) -> Option<Finding> {
     let mut asked = None;
-    for target in targets {
+    // `rm -rf ""` removes nothing.
+    for target in targets.iter().filter(|target| target.literal() != Some("")) {
         let shown = target.shown();
         let words = command.words.len();
         let finding = match zone(command, places, target) {

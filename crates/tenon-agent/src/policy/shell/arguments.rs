@@ -149,6 +149,26 @@ pub(super) fn positions(arguments: &[Word]) -> Vec<(String, Vec<Piece>)> {
     values
 }
 
+/// Returns the same where a word may be several ones, or none as a pattern may be that is dropped, so that it is
+/// not known which parameter is which from there on; `None` if all are known.
+pub(super) fn unplaced(
+    arguments: &[Word],
+    drops_patterns: bool,
+) -> Option<Vec<(String, Vec<Piece>)>> {
+    let is_glob = |piece: &Piece| matches!(piece, Piece::Glob(_));
+    let is_many = |word: &Word| word.is_many() || word.pieces.iter().any(is_glob);
+    let first = arguments.iter().position(is_many)?;
+    let mut made = Made::default();
+    arguments.iter().skip(first).for_each(|word| made.join(&word.made()));
+    let mut values = positions(arguments);
+    let known = first + usize::from(!drops_patterns);
+    let is_behind = |name: &str| POSITIONS.iter().skip(known).any(|one| *one == name);
+    for (_, value) in values.iter_mut().filter(|(name, _)| name == "#" || is_behind(name)) {
+        *value = super::word::made_of(made.clone());
+    }
+    Some(values)
+}
+
 pub(super) fn join(words: &[Word]) -> Word {
     let space = Word::text(" ");
     words.iter().enumerate().fold(Word::default(), |joined, (index, word)| {

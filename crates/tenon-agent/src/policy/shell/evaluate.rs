@@ -263,7 +263,8 @@ impl Walker {
     /// Walks what a text runs that is expanded some time later, when variables may be others.
     pub(super) fn later_text(&mut self, text: &str) {
         let untold = std::mem::replace(&mut self.state.untold, true);
-        self.text(text);
+        self.again(|walker| walker.text(text));
+        self.untold_call();
         self.state.untold = untold;
     }
 

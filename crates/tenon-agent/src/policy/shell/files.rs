@@ -372,6 +372,10 @@ impl Walker {
                 }
                 self.commands.push(moved(inner, by, index));
             }
+            if self.callers.defines > 0 {
+                // A call runs it again.
+                self.written.insert(file, text);
+            }
         }
     }
 }
@@ -392,6 +396,6 @@ fn moved(mut command: SimpleCommand, by: usize, runner: usize) -> SimpleCommand 
     }
     command.piped_from = command.piped_from.as_ref().map(shift);
     command.launched_by = Some(command.launched_by.map_or(runner, |launcher| launcher + by));
-    (command.is_aside, command.is_written) = (true, true);
+    (command.is_aside, command.is_written, command.is_moot) = (true, true, false);
     command
 }

@@ -3,18 +3,19 @@
 //! A variable is known only where every way that leads there gives it the same value. What a loop sets
 //! is unknown in it, because its condition and its beginning come again.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::SimpleCommand;
-use super::arguments::{POSITIONS, positions};
+use super::arguments::{POSITIONS, positions, unplaced};
 use super::folders::Folders;
-use super::frame::Change;
+use super::frame::{Change, Value};
 use super::made::{Holds, Made};
 use super::state;
 use super::syntax::{AndOr, Command, Kind, List, Pipeline, WrittenWord};
-use super::walk::{CALLS_MAX, PASSES_MAX, Trap, Walker};
-use super::word::{self, Piece, Word};
+use super::variables;
+use super::walk::{CALLS_MAX, Callee, PASSES_MAX, Trap, Walker};
+use super::word::{self, Extent, Piece, Word};
 
 /// Traps of one shell that are followed; people set one or two.
 const TRAPS_MAX: usize = 16;
@@ -146,10 +147,10 @@ impl Walker {
         };
         if repeats {
             let start = self.changes.len();
-            let set = self.rehearsed(act);
+            let set = self.again(|walker| walker.rehearsed(act));
             self.forget(&set);
             self.may_move_again(&set);
-            act(self);
+            self.again(act);
             self.forget_since(start);
         } else {
             act(self);
@@ -213,7 +214,7 @@ impl Walker {
         self.given(name);
         let start = self.changes.len();
         let breaks = self.sure.breaks;
-        let set = self.rehearsed(|walker| walker.list(body));
+        let set = self.again(|walker| walker.rehearsed(|walker| walker.list(body)));
         self.passes += values.len();
         if values.iter().any(|value| value.literal().is_none()) {
             self.may_move_again(&set);
@@ -225,7 +226,7 @@ impl Walker {
             self.forget(&set);
             self.put(name.to_owned(), Some(state::kept(name, value)));
             self.branches += 1;
-            self.list(body);
+            self.again(|walker| walker.list(body));
             self.branches -= 1;
         }
         let last = self.variables.get(name).cloned().flatten().filter(|_| single);
@@ -240,7 +241,8 @@ impl Walker {
 
     pub(super) fn function(&mut self, name: &str, body: &Rc<Command>) {
         let start = self.commands.len();
-        self.isolated(|walker| {
+        self.note_definition(name);
+        self.defined(|walker| {
             walker.framed(true, |walker| walker.branched(|walker| walker.command(body)));
         });
         self.functions.push((name.to_owned(), start..self.commands.len()));
@@ -253,6 +255,7 @@ impl Walker {
         if callee.bodies.len() <= CALLS_MAX {
             callee.bodies.push(Rc::clone(body));
         } else {
+            self.untold_call();
             self.state.untold = true;
         }
     }
@@ -288,10 +291,23 @@ impl Walker {
             self.state.untold = true;
             let words = command.arguments().to_vec();
             self.state.folders.join(&Folders::open());
+            self.untold_call();
             return self.flow_positions(&words);
         }
-        let redirects = command.redirects.clone();
-        let mut values = positions(command.arguments());
+        let command = command.clone();
+        if let Some(values) = unplaced(command.arguments(), self.state.drops_patterns) {
+            self.isolated(|walker| walker.enter(&callee, &command, values));
+        }
+        self.enter(&callee, &command, positions(command.arguments()));
+    }
+
+    /// Reads the body of a function with these parameters.
+    fn enter(
+        &mut self,
+        callee: &Callee,
+        command: &SimpleCommand,
+        mut values: Vec<(String, Vec<Piece>)>,
+    ) {
         let given = command.assignments.iter();
         values.extend(given.map(|(name, value)| (name.clone(), value.pieces.clone())));
         self.passes += 1;
@@ -299,7 +315,7 @@ impl Walker {
         let start = self.changes.len();
         let shadowed = self.shadow(values.into_iter());
         self.locals.push(Vec::new());
-        let reads = self.enter_file(&redirects);
+        let reads = self.enter_file(&command.redirects);
         self.framed(true, |walker| match callee.bodies.as_slice() {
             [body] if callee.is_sure => walker.command(body),
             bodies => {
@@ -333,10 +349,12 @@ impl Walker {
         let (start, folder) = (self.commands.len(), self.state.folder.clone());
         let folders = self.state.folders.clone();
         let breaks = self.sure.breaks;
+        let names = std::mem::take(&mut self.callers.names);
         let ((moved, is_left), set) = self.isolated_with_names(|walker| {
-            let is_left = walker.framed(true, |walker| walker.script(&text));
+            let is_left = walker.framed(true, |walker| walker.again(|walker| walker.script(&text)));
             (walker.state.folder != folder, is_left)
         });
+        let names = std::mem::replace(&mut self.callers.names, names);
         let (seen, launched_by) = (start..self.commands.len(), self.state.launched_by);
         if !at_exit {
             if is_left || self.sure.breaks > breaks {
@@ -350,22 +368,39 @@ impl Walker {
                 self.state.folder = None;
             }
         }
-        let changed = HashSet::new();
-        self.traps.push(Trap { text, at_exit, launched_by, folder, folders, seen, changed });
+        let changed = HashMap::new();
+        self.traps.push(Trap { text, at_exit, launched_by, folder, folders, seen, names, changed });
+    }
+
+    /// Takes in for the traps that a variable gets a value.
+    pub(super) fn note_trapped(&mut self, name: &str, value: Option<&Value>) {
+        let is_first = !self.variables.contains_key(name) && !self.state.untold;
+        for trap in &mut self.traps {
+            let only = trap.changed.get(name).map_or(is_first, |only| Some(only) == value);
+            let value = value.filter(|_| only).cloned().flatten();
+            trap.changed.insert(name.to_owned(), value);
+        }
     }
 
     /// Reads the traps of a shell that ends as they are then.
     pub(super) fn end_traps(&mut self) {
         for trap in std::mem::take(&mut self.traps) {
             let moved = trap.folder != self.state.folder || trap.folders != self.state.folders;
-            if trap.changed.is_empty() && !moved {
+            let (defined, missed): (Vec<_>, Vec<_>) =
+                trap.names.iter().partition(|name| self.state.callees.contains_key(*name));
+            let is_told = defined.is_empty() && !self.state.untold && !self.callers.is_untold;
+            self.callers.names.extend(missed.into_iter().cloned());
+            if trap.changed.is_empty() && !moved && defined.is_empty() {
                 continue;
+            }
+            if is_told {
+                self.without_unset(&trap);
             }
             let (start, functions) = (self.commands.len(), self.functions.len());
             let traps = std::mem::take(&mut self.traps);
             self.isolated(|walker| {
-                for name in trap.changed {
-                    walker.put(name, Some(None));
+                for (name, value) in trap.changed {
+                    walker.put(name, Some(value.filter(|_| is_told)));
                 }
                 if moved && !trap.at_exit {
                     walker.state.folder = None;
@@ -375,7 +410,7 @@ impl Walker {
                     walker.state.folders.join(&Folders::open());
                 }
                 walker.state.launched_by = trap.launched_by;
-                walker.script(&trap.text);
+                walker.again(|walker| walker.script(&trap.text));
             });
             self.traps = traps;
             let (seen, again) = (self.commands.get(trap.seen), self.commands.get(start..));
@@ -395,6 +430,31 @@ impl Walker {
                 self.functions.truncate(functions);
             }
         }
+    }
+
+    /// Takes from what was read as a trap was set the words that are a variable which the line sets only
+    /// later: until then it is not set.
+    fn without_unset(&mut self, trap: &Trap) {
+        let is_unset = |name: &str| {
+            variables::is_plain_variable(name) && matches!(trap.changed.get(name), Some(Some(_)))
+        };
+        for command in self.commands.get_mut(trap.seen.clone()).unwrap_or_default() {
+            let Some((program, arguments)) = command.words.split_first() else { continue };
+            let set = arguments.iter().filter_map(|word| match inherited(word) {
+                Some((name, Extent::One)) if is_unset(name) => Some(Word::default()),
+                Some((name, _)) if is_unset(name) => None,
+                _ => Some(word.clone()),
+            });
+            command.words = std::iter::once(program.clone()).chain(set).collect();
+        }
+    }
+}
+
+/// Returns the variable that a word is, if it is nothing else and the line did not set it.
+fn inherited(word: &Word) -> Option<(&str, Extent)> {
+    match word.pieces.as_slice() {
+        [Piece::Unknown(unknown)] => Some((unknown.inherited.as_deref()?, unknown.extent)),
+        _ => None,
     }
 }
 

@@ -1,5 +1,8 @@
 //! What the walk keeps to say whether a thing surely happens.
 
+use std::collections::HashSet;
+use std::ops::Range;
+
 use super::word::Piece;
 
 /// The value of a variable; `None`: set by this command line, but not known.
@@ -43,4 +46,19 @@ impl Default for Sure {
     fn default() -> Sure {
         Sure { breaks: 0, is_left_anywhere: false, opens: true, has_keys: false }
     }
+}
+
+/// What calls functions.
+#[derive(Default)]
+pub(super) struct Callers {
+    /// Levels of bodies that are being read where they are defined.
+    pub(super) defines: usize,
+    /// Levels of what may run again, or at another time: loops, traps, texts that are kept.
+    pub(super) again: usize,
+    /// Some may be called in a way that is not followed.
+    pub(super) is_untold: bool,
+    /// The names that were called when they were no functions.
+    pub(super) names: HashSet<String>,
+    /// What may be meant by the bodies as they were defined.
+    pub(super) perhaps: Vec<Range<usize>>,
 }

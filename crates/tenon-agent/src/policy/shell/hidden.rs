@@ -123,6 +123,14 @@ pub(super) fn is_startup(name: &str) -> bool {
     matches!(name, "BASH_ENV" | "ENV")
 }
 
+/// Variables that options of the shell are in.
+const OPTIONS: &[&str] = &["BASHOPTS", "BASH_ALIASES", "POSIXLY_CORRECT", "SHELLOPTS"];
+
+/// Says whether a variable makes shells call what its value says, or what they else would not.
+pub(super) fn calls_by_value(name: &str) -> bool {
+    is_prompt(name) || is_startup(name) || name.starts_with("BASH_FUNC_") || OPTIONS.contains(&name)
+}
+
 /// Substitutions in the subscript of a name, which bash runs although they were quoted, and those in
 /// an array that a builtin is given as a text: `declare -a 'a=($(x))'`, `declare -a a='($(x))'`.
 pub(super) fn evaluated(name: &str, command: &SimpleCommand) -> Vec<Launched> {

@@ -105,6 +105,9 @@ impl Walker {
             let unknown = launched.iter().any(|one| matches!(one, Launched::Unknown));
             let unknown = unknown || command.launches == Launches::Unknown;
             command.launches = if unknown { Launches::Unknown } else { Launches::Known };
+            if unknown {
+                self.untold_call();
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::folders::{self, Folders};
-use super::frame::{Change, Frame, Local, Sure, Value};
+use super::frame::{Callers, Change, Frame, Local, Sure, Value};
 use super::hidden::{self, TWICE};
 use super::launch;
 use super::made::{self, Made, Values};
@@ -91,6 +91,7 @@ pub(super) fn walk(
     if walker.values.may_run() {
         walker.doubt(TWICE);
     }
+    walker.leave_to_calls();
     let (mut commands, doubt, functions) = (walker.commands, walker.doubt, walker.functions);
     if walker.moves_home || commands.iter().any(folders::sets_home) {
         commands.iter_mut().for_each(folders::forget_home);
@@ -146,8 +147,10 @@ pub(super) struct Trap {
     pub(super) folders: Folders,
     /// What was read when it was set.
     pub(super) seen: Range<usize>,
-    /// The variables that were set since.
-    pub(super) changed: HashSet<String>,
+    /// The names that it called when they were no functions.
+    pub(super) names: HashSet<String>,
+    /// The variables that were set since, with the only value of those that had none before.
+    pub(super) changed: HashMap<String, Value>,
 }
 
 #[derive(Default)]
@@ -168,6 +171,7 @@ pub(super) struct Walker {
     pub(super) frame: Frame,
     pub(super) sure: Sure,
     pub(super) traps: Vec<Trap>,
+    pub(super) callers: Callers,
     /// What `~`, `~+` and `cd` alone stand for is set.
     moves_home: bool,
     /// Where the shell is if the `cd` just read went well.
@@ -200,6 +204,10 @@ pub(super) struct Walker {
 impl Walker {
     pub(super) fn doubt(&mut self, why: &str) {
         self.doubt.get_or_insert_with(|| why.to_owned());
+    }
+
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.doubt.is_some()
     }
 
     pub(super) fn script(&mut self, text: &str) {
@@ -463,6 +471,7 @@ impl Walker {
             launched.extend(launch::without_patterns(&command));
         }
         launched.extend(self.under_first_name(&command));
+        self.note_caller(&command);
         self.commands.push(command);
         self.starts(index, &launched);
         if self.state.may_read_other {
@@ -489,8 +498,8 @@ impl Walker {
             "BASHOPTS" | "POSIXLY_CORRECT" | "SHELLOPTS" => self.expands_aliases(),
             _ => {}
         }
-        for trap in &mut self.traps {
-            trap.changed.insert(name.clone());
+        if hidden::calls_by_value(&name) {
+            self.untold_call();
         }
         self.forget_elements(&name);
         let of = variable_of(&name);
@@ -498,6 +507,7 @@ impl Walker {
         // Where the shell is now, it may not be when the value is used.
         let value = value.map(|value| value.and_then(|value| self.state.folders.kept(value)));
         let value = value.map(|value| value.filter(|_| !is_unsteady));
+        self.note_trapped(&name, value.as_ref());
         let before = self.replace(&name, value);
         self.changes.push((name, before));
     }

@@ -287,7 +287,7 @@ fn what_cannot_be_known_is_asked_about() {
             "cat list | xargs rm -rf",
             "cd \"$X\" && rm -rf build",
             "cd - && rm -rf build",
-            "f() { rm -rf \"$1\"; }; f x",
+            "f() { rm -rf \"$1\"; }; f \"$x\"",
             "if a; then X=/; else X=build; fi; rm -rf $X",
             "read X; rm -rf $X",
             "rm -rf */../..",
