@@ -31,6 +31,7 @@ mod reads;
 mod runners;
 mod settings;
 pub(crate) mod shells;
+mod skips;
 mod starters;
 mod starts;
 mod state;

@@ -47,6 +47,10 @@ impl Reader<'_> {
     /// Reads commands up to what cannot begin one: `)`, `;;`, a closing reserved word, the end.
     pub(super) fn list(&mut self, list: &mut List) -> Read<()> {
         loop {
+            self.blanks();
+            if let Some(last) = list.last_mut() {
+                last.ends_line |= self.peek() == Some(b'\n');
+            }
             self.newlines()?;
             if self.ends_list() {
                 return Ok(());
@@ -95,7 +99,13 @@ impl Reader<'_> {
             if !self.takes_symbol("&&") {
                 if !self.takes_symbol("||") {
                     let chained = chained.unwrap_or(pipelines.len());
-                    return Ok(AndOr { pipelines, chained, inverted, background: false });
+                    return Ok(AndOr {
+                        pipelines,
+                        chained,
+                        inverted,
+                        background: false,
+                        ends_line: false,
+                    });
                 }
                 chained.get_or_insert(pipelines.len());
             }

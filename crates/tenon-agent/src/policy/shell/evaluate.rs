@@ -71,6 +71,7 @@ impl Walker {
     pub(super) fn evaluate(&mut self, text: &Word) {
         self.flow_evaluated(made::ARITHMETIC, text);
         let text = text.source();
+        self.note_arithmetic(&text);
         self.assign_names(&text);
         if hidden::may_run(&text) {
             self.text(&text);

@@ -180,6 +180,7 @@ impl Walker {
         self.evaluate_value(&operand);
         let name = expansion.name.as_str();
         if expansion.indirect {
+            self.may_skip();
             let pieces = self.variable(name, Quoted::Yes);
             let named = word::unsplit(pieces);
             self.flow_evaluated(made::NAME, &named);

@@ -45,9 +45,11 @@ impl Walker {
         let changes = self.changes.len();
         let sinks = std::mem::take(&mut self.sinks);
         let traps = std::mem::take(&mut self.traps);
+        let skips = self.sure.skips.take();
         let (frame, branches, locals) = (self.frame, self.branches, self.locals.clone());
         let result = act(self);
         (self.frame, self.branches, self.locals) = (frame, branches, locals);
+        self.sure.skips = skips;
         self.end_traps();
         self.count(self.changes.len().saturating_sub(changes));
         let mut names = BTreeSet::new();
@@ -128,7 +130,8 @@ impl Walker {
     /// Says whether the line ends where one of the joined fails: `cd x && make || exit`. Within a loop
     /// or a function it would not be known what ran before it is left.
     fn goes_on_only_if_all_went_well(&self, item: &AndOr) -> bool {
-        let is_straight = self.branches == 0 && self.calls == 0 && self.scripts == 1;
+        let is_straight =
+            self.branches == 0 && self.calls == 0 && self.scripts == 1 && self.sure.skips.is_none();
         let ends = match item.pipelines.last().map(Vec::as_slice) {
             Some([last]) if item.pipelines.len() == item.chained + 1 => always_exits(last),
             _ => false,
@@ -248,7 +251,7 @@ impl Walker {
         self.functions.push((name.to_owned(), start..self.commands.len()));
         let callees = Rc::make_mut(&mut self.state.callees);
         let callee = callees.entry(name.to_owned()).or_default();
-        callee.is_sure = self.branches == 0;
+        callee.is_sure = self.branches == 0 && self.sure.skips.is_none();
         if callee.is_sure {
             callee.bodies.clear();
         }

@@ -40,11 +40,13 @@ pub(super) struct Sure {
     pub(super) opens: bool,
     /// An array may have keys that are texts.
     pub(super) has_keys: bool,
+    /// Where an error may have ended the line that is being read, as an index into the changes.
+    pub(super) skips: Option<usize>,
 }
 
 impl Default for Sure {
     fn default() -> Sure {
-        Sure { breaks: 0, is_left_anywhere: false, opens: true, has_keys: false }
+        Sure { breaks: 0, is_left_anywhere: false, opens: true, has_keys: false, skips: None }
     }
 }
 

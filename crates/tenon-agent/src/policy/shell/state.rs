@@ -50,7 +50,7 @@ const SETTERS: &[Setter] = &[
 
 /// Options of `shopt`, and of `set` by way of it, that change how a script is read.
 const CHANGING_OPTIONS: &[&str] =
-    &["cdable_vars", "expand_aliases", "extglob", "keyword", "lastpipe", "posix"];
+    &["cdable_vars", "expand_aliases", "extglob", "failglob", "keyword", "lastpipe", "posix"];
 
 /// The folders in which `cd` looks.
 const SEARCHED: &str = "CDPATH";

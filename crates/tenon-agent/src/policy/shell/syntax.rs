@@ -23,6 +23,8 @@ pub(super) struct AndOr {
     /// One of them is turned around by `!`: what stands behind it runs where it failed.
     pub(super) inverted: bool,
     pub(super) background: bool,
+    /// What follows stands on another line.
+    pub(super) ends_line: bool,
 }
 
 /// A command with the redirects written at it.

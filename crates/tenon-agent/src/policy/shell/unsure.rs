@@ -170,7 +170,9 @@ impl Walker {
         if !declares || words.iter().any(|word| has_letter(word, "g") || fails(word)) {
             return None;
         }
-        let is_sure = self.declares(words) && self.branches == self.frame.branches;
+        let is_sure = self.declares(words)
+            && self.branches == self.frame.branches
+            && self.sure.skips.is_none();
         let before = self.value_before(name);
         let row = self.locals.last_mut()?;
         if row.iter().any(|local| local.change.0 == name) {
@@ -216,6 +218,7 @@ impl Walker {
             first.is_some_and(|(_, before)| self.variables.get(name) == before.as_ref())
         };
         let settled: Vec<_> = names.iter().filter(|name| is_settled(name)).collect();
+        self.sure.skips = self.sure.skips.map(|at| at.min(start));
         let stays = |(name, _): &Change| !settled.contains(&name);
         let stay: Vec<_> = of_call.iter().filter(|change| stays(change)).cloned().collect();
         self.changes.extend(stay);

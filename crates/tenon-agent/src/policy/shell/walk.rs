@@ -17,7 +17,7 @@ use super::perhaps::{self, Perhaps};
 use super::plain;
 use super::reader;
 use super::syntax::{
-    Assignment, Command, Kind, List, Operator, Pipeline, Simple, Target, WrittenRedirect,
+    AndOr, Assignment, Command, Kind, Operator, Pipeline, Simple, Target, WrittenRedirect,
     WrittenWord,
 };
 use super::word::{self, Piece, Word};
@@ -218,7 +218,7 @@ impl Walker {
         if let Some(doubt) = script.doubt {
             self.doubt(doubt);
         }
-        self.list(&script.list);
+        self.lines(&script.list);
         self.leave_script();
     }
 
@@ -240,7 +240,7 @@ impl Walker {
         self.scripts -= 1;
     }
 
-    pub(super) fn list(&mut self, list: &List) {
+    pub(super) fn list(&mut self, list: &[AndOr]) {
         for item in list {
             if self.is_tired() {
                 return;
@@ -380,6 +380,7 @@ impl Walker {
         for assignment in &simple.assignments {
             let (assigned, elements) = self.assigned(assignment);
             if simple.words.is_empty() {
+                self.note_readonly(&assigned.0);
                 self.set(&assigned.0, assigned.1.clone());
                 self.keep_elements(&assigned.0, elements);
             }

@@ -259,6 +259,7 @@ fn calling() -> BoxedStrategy<String> {
         "break",
         "exit",
         "set -- t6 t7",
+        ": $((1/0))",
         "unset -f f",
         "f t8",
         "g t9 u1",

@@ -174,3 +174,45 @@ fn functions_that_return_and_redirects_are_no_question() {
         assert_eq!(run.verdict, ALLOW, "{line}: {run:?}");
     }
 }
+
+#[test]
+fn behind_an_error_the_rest_of_a_line_may_not_run() {
+    let push = |line: &str| run(line, &rules(&[("bash(git push:*)", DENY)]), Mode::Auto).verdict;
+    for line in [
+        "x=push; : $((1/0)); x=status\ngit $x",
+        "x=push; : $((1 1)); x=status\ngit $x",
+        "x=push y=08; : $((y)); x=status\ngit $x",
+        "x=push; n=0; : $((4 / n)); x=status;\ngit $x",
+        "x=push; : ${z:0:-9}; x=status # more\ngit $x",
+        "x=push; : ${z[1/0]}; x=status\ngit $x",
+        "x=push; a[1/0]=1; x=status\ngit $x",
+        "x=push; : $((1/0)); \\\nx=status\ngit $x",
+        "x=push; readonly r=1; r=2; x=status\ngit $x",
+        "x=push; UID=2; x=status\ngit $x",
+        "x=push; y='a b'; : ${!y}; x=status\ngit $x",
+        "x=push; f() { : $((1/0)); x=status; }; f; x=log\ngit $x",
+        "x=push; { : $((1/0))\nx=status\n}\ngit $x",
+        "x=push; eval ': $((1/0)); x=status'; git $x",
+        "bash -c 'x=push; : $((1/0)); x=status\ngit $x'",
+        "x=push; eval ': $((1/0))\nx=status'\ngit $x",
+        "x=push; trap ': $((1/0)); x=status\ngit $x' EXIT",
+        "f() { git $1; }\n: $((1/0)); f() { :; }\nf push",
+        "x=push; : $((2**-1)); x=status\ngit $x",
+        "x=push; : $((5=3)); x=status\ngit $x",
+        "x=push; : $((y+x=3)); x=status\ngit $x",
+        "x=push; : $(((1)); x=status\ngit $x",
+    ] {
+        assert_ne!(push(line), ALLOW, "{line}");
+    }
+    for line in [
+        "x=push; : $((1 + 2)); x=status\ngit $x",
+        "n=3; i=$((n * (2 + 1))); j=$((i / 2 % 10)); x=status\ngit $x",
+        "x=status; for ((i = 0; i < 3; i++)); do echo $((i+1)); done; x=log\ngit $x",
+        "x=push; : ${z:0:3}; : ${z:2}; (( n += 1 )); x=status\ngit $x",
+        "x=push; a=(1 2); echo ${a[0]} ${a[@]} ${#a[@]} $((++i)) $((i--)); x=status\ngit $x",
+        "x=push; n=$(wc -l < f); : $((n+1)); x=status\ngit $x",
+        "x=status; : $((1/0)); git $x",
+    ] {
+        assert_eq!(push(line), ALLOW, "{line}");
+    }
+}
