@@ -5,6 +5,7 @@
 //! known, that is said.
 
 use super::arguments::{self, Launched, script, valued};
+use super::folders::Folders;
 use super::made::Made;
 use super::runners;
 use super::settings;
@@ -308,7 +309,8 @@ pub(super) fn fed(
     }
     let own = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
     let is_own = |file: &Word| file.literal().is_some_and(|file| own.contains(&file));
-    let hides = |file| arguments::is_output(file) || is_descriptor(file) && !is_own(file);
+    let hides =
+        |file| arguments::is_output(file) || is_descriptor_of(command, file) && !is_own(file);
     if reads(RedirectKind::Read).is_some_and(|one| hides(&one.target)) {
         return vec![Launched::Unknown];
     }
@@ -367,15 +369,42 @@ pub(super) fn written(command: &SimpleCommand) -> Option<String> {
 
 /// Says whether a file is one of the descriptors that the command line fills; which one need not be known.
 pub(super) fn is_descriptor(file: &Word) -> bool {
-    let source = file.source();
-    let steps = source.split('/').filter(|step| !matches!(*step, "" | "."));
-    let path: String = steps.flat_map(|step| ["/", step]).collect();
+    is_descriptor_path(&file.source())
+}
+
+/// Says the same of a file that a command names, which may run in one of several folders.
+pub(super) fn is_descriptor_of(command: &SimpleCommand, file: &Word) -> bool {
+    let others = command.folders.iter().flat_map(Folders::ways);
+    let path = |way: &[Word]| {
+        let steps = way.iter().chain([file]).map(Word::source);
+        // What is named from the folder that the line begins in stays so.
+        steps.fold(".".to_owned(), |path, step| match step.starts_with('/') {
+            true => step,
+            false => format!("{path}/{step}"),
+        })
+    };
+    let is_there = |way: Option<&[Word]>| way.is_some_and(|way| is_descriptor_path(&path(way)));
+    is_descriptor(file) || is_there(command.folder.as_deref()) || others.into_iter().any(is_there)
+}
+
+fn is_descriptor_path(source: &str) -> bool {
     if !source.starts_with('/') {
         return false;
     }
-    let folders = ["/dev/fd/", "/dev/stdin"];
-    folders.iter().any(|folder| path.starts_with(folder))
-        || path.starts_with("/proc/") && path.contains("/fd/")
+    let names = |path: &str| {
+        ["/dev/fd/", "/dev/stdin"].iter().any(|folder| path.starts_with(folder))
+            || path.starts_with("/proc/") && path.contains("/fd/")
+    };
+    // A link on the way leads elsewhere than `..` says, so that the way is looked at, too.
+    let (mut way, mut path) = (String::new(), String::new());
+    for step in source.split('/').filter(|step| !matches!(*step, "" | ".")) {
+        match step {
+            ".." => path.truncate(path.rfind('/').unwrap_or_default()),
+            step => path.extend(["/", step]),
+        }
+        way.extend(["/", step]);
+    }
+    names(&way) || names(&path)
 }
 
 /// What git runs: by its settings, and commands of subcommands.

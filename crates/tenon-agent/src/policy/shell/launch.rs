@@ -70,7 +70,9 @@ fn by_name(
         }
         "source" | "." => match shells::sourced(command).first() {
             Some(file) if file.literal() == Some("/dev/stdin") => hidden::fed(command, feed, true),
-            Some(file) if is_output(file) || hidden::is_descriptor(file) => vec![Launched::Unknown],
+            Some(file) if is_output(file) || hidden::is_descriptor_of(command, file) => {
+                vec![Launched::Unknown]
+            }
             _ => Vec::new(),
         },
         "at" | "batch" => hidden::fed(command, feed, false).into_iter().map(aside).collect(),

