@@ -9,6 +9,7 @@ use super::arguments::{self, Launched, join, skip_options, valued};
 use super::folders::Folders;
 use super::hidden;
 use super::made::Signs;
+use super::settings;
 use super::shells;
 use super::shells::SHELLS;
 use super::walk::{self, Walker};
@@ -28,12 +29,18 @@ const COPIERS: &[&str] = &["cp", "install", "ln", "mv"];
 
 /// These write what they read, or lines of it.
 const PASSERS: &[&str] = &[
-    "cat", "cp", "dd", "egrep", "fgrep", "grep", "head", "install", "pv", "sort", "sponge", "tail",
-    "tee", "uniq",
+    "cat", "cp", "csplit", "dd", "egrep", "fgrep", "grep", "head", "install", "pv", "sort",
+    "split", "sponge", "tail", "tee", "uniq",
 ];
 
 /// These write to files that their arguments name.
-const WRITERS: &[&str] = &["dd", "sed", "sort", "sponge", "tee"];
+const WRITERS: &[&str] = &[
+    "awk", "csplit", "dd", "find", "gawk", "mawk", "nawk", "sed", "sort", "split", "sponge", "tee",
+];
+
+/// How the first names end that these give the parts of what they read.
+const PARTS_OF_SPLIT: &[&str] = &["aa", "ab", "00", "01"];
+const PARTS_OF_CSPLIT: &[&str] = &["00", "01"];
 
 /// What is read from these the line may write later.
 const PIPES: &[&str] = &["mkfifo", "mknod"];
@@ -87,6 +94,23 @@ fn printed(command: &SimpleCommand) -> Option<Content> {
 fn named(command: &SimpleCommand) -> Vec<Word> {
     let arguments = command.arguments();
     match command.program() {
+        Some("awk" | "gawk" | "mawk" | "nawk") => arguments.iter().flat_map(of_awk).collect(),
+        Some("csplit") => {
+            let begins = valued(arguments, &["-f", "--prefix"]).unwrap_or(Word::text("xx"));
+            PARTS_OF_CSPLIT.iter().map(|end| begins.joined(&Word::text(*end))).collect()
+        }
+        Some("find") => {
+            let behind = arguments.iter().zip(arguments.iter().skip(1));
+            let written = behind.filter(|(option, _)| option.literal() == Some("-fprintf"));
+            written.map(|(_, file)| file.clone()).collect()
+        }
+        Some("split") => {
+            let named = skip_options(arguments, &["-a", "-b", "-C", "-l", "-n", "-t"]);
+            // `-` counts as an option there.
+            let reads = arguments.iter().any(|word| word.literal() == Some("-"));
+            let begins = named.get(usize::from(!reads)).cloned().unwrap_or(Word::text("x"));
+            PARTS_OF_SPLIT.iter().map(|end| begins.joined(&Word::text(*end))).collect()
+        }
         Some("dd") => arguments.iter().filter_map(|word| word.strip_prefix("of=")).collect(),
         Some("sed") => arguments.iter().flat_map(of_sed).collect(),
         Some("sort") => {
@@ -108,6 +132,17 @@ fn of_sed(script: &Word) -> Vec<Word> {
     let behind = text.match_indices('w').filter_map(|(at, _)| text.get(at + 1..));
     let file = |rest: &str| Word::text(rest.lines().next().unwrap_or_default().trim());
     behind.take(FILES_MAX).map(file).collect()
+}
+
+/// Returns the files to which a program of `awk` prints by their names.
+fn of_awk(program: &Word) -> Vec<Word> {
+    let text = program.source();
+    let behind = text.match_indices('>').filter_map(|(at, _)| text.get(at + 1..));
+    let file = |rest: &str| {
+        let (name, _) = rest.trim_start().strip_prefix('"')?.split_once('"')?;
+        Some(Word::text(name))
+    };
+    behind.take(FILES_MAX).filter_map(file).collect()
 }
 
 /// Returns what a command makes another file of, and that one.
@@ -162,6 +197,10 @@ impl Walker {
         };
         match program {
             name if PASSERS.contains(&name) => read,
+            "find" => {
+                let prints = |word: &Word| matches!(word.literal(), Some("-fprintf" | "-printf"));
+                command.arguments().iter().any(prints).then_some(Content::Changed)
+            }
             "sed" if command.arguments().iter().any(|word| word.prefix().starts_with('w')) => read,
             name if hidden::CHANGERS.contains(&name) => read.map(|_| Content::Changed),
             _ => None,
@@ -328,6 +367,31 @@ impl Walker {
         self.forget(&set);
     }
 
+    /// Returns the files of settings that a command names to git.
+    fn settings(&self, command: &SimpleCommand) -> Vec<Word> {
+        if command.program() != Some("git") {
+            return Vec::new();
+        }
+        let own = command.assignments.iter().filter(|(name, _)| settings::is_file(name));
+        let shells = self.variables.iter().filter(|(name, _)| settings::is_file(name));
+        let shells = shells.filter_map(|(_, value)| value.clone()).map(|pieces| Word { pieces });
+        let included = settings::included(command.arguments());
+        own.map(|(_, file)| file.clone()).chain(shells).chain(included).collect()
+    }
+
+    /// Reads the settings that git is told to take from a file which the line has written.
+    fn take_settings(&mut self, index: usize, command: &SimpleCommand) {
+        for file in self.settings(command).iter().filter_map(name) {
+            let mut launched = self.written.get(&file).map(|text| settings::of_file(text));
+            if self.changed.contains(&file) {
+                launched.get_or_insert_default().push(Launched::Unknown);
+            }
+            let launched = launched.unwrap_or_default();
+            self.starts(index, &launched);
+            self.launch_all(index, launched);
+        }
+    }
+
     /// Reads the scripts that a command runs and the line has written, each once.
     pub(super) fn run_written(&mut self, index: usize) {
         let makes = |command: &&SimpleCommand| {
@@ -348,6 +412,7 @@ impl Walker {
         if is_shell && self.variables.iter().any(is_untold) {
             self.starts(index, &[Launched::Unknown]);
         }
+        self.take_settings(index, &command);
         for file in self.scripts(&command).iter().filter_map(name) {
             if self.changed.contains(&file) {
                 self.starts(index, &[Launched::Unknown]);

@@ -220,6 +220,49 @@ fn of_config(arguments: &[Word]) -> Vec<Launched> {
     behind.flat_map(|(key, value)| of_setting(key.prefix(), value)).collect()
 }
 
+/// Says whether a variable names a file of settings to git.
+pub(super) fn is_file(name: &str) -> bool {
+    matches!(name, "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM")
+}
+
+/// Returns the files whose settings git is told to take in: `-c include.path=file`, `git config include.path file`.
+pub(super) fn included(arguments: &[Word]) -> Vec<Word> {
+    let is_key = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        text.starts_with("include") && text.ends_with(".path")
+    };
+    let next = arguments.iter().zip(arguments.iter().skip(1));
+    let next =
+        next.filter(|(key, _)| key.literal().is_some_and(is_key)).map(|(_, file)| file.clone());
+    let attached = arguments.iter().filter_map(|word| {
+        let (key, _) = word.prefix().split_once('=')?;
+        is_key(key.trim_start_matches("--config="))
+            .then(|| word.strip_prefix(&format!("{key}=")))?
+    });
+    next.chain(attached).collect()
+}
+
+/// Returns what git runs by the settings in a file of this text.
+pub(super) fn of_file(text: &str) -> Vec<Launched> {
+    let mut section = "";
+    let mut launched = Vec::new();
+    let text = text.replace("\\\n", "");
+    for line in text.lines() {
+        let mut line = line.trim();
+        if let Some(header) = line.strip_prefix('[') {
+            let ends_name = |sign: char| sign.is_whitespace() || "\".]".contains(sign);
+            section = header.split(ends_name).next().unwrap_or_default();
+            let end = if header.contains('"') { "\"]" } else { "]" };
+            line = header.split_once(end).map_or("", |(_, rest)| rest.trim());
+        }
+        let Some((key, value)) = line.split_once('=') else { continue };
+        // What is quoted in it is the value's, without its quotes.
+        let value = value.trim().replace("\\\"", "\0").replace('"', "").replace('\0', "\"");
+        launched.extend(of_setting(&format!("{section}.{}", key.trim()), &Word::text(value)));
+    }
+    launched
+}
+
 /// Returns what git runs by settings in variables: `GIT_CONFIG_KEY_0=… GIT_CONFIG_VALUE_0=…`.
 fn of_git_variables(command: &SimpleCommand) -> Vec<Launched> {
     let named = |start: &'static str| {

@@ -201,3 +201,44 @@ fn what_rules_for_writing_deny_or_ask_about_holds_for_redirects() {
     let marked: Vec<_> = asked.parts.iter().map(|part| part.is_asked_about).collect();
     assert_eq!(marked, [false, true]);
 }
+
+#[test]
+fn what_programs_write_by_their_arguments_is_a_script_that_the_line_writes() {
+    let push = |line: &str| run(line, &rules(&[("bash(git push:*)", DENY)]), Mode::Auto).verdict;
+    for (line, want) in [
+        ("echo 'git push' | awk '{print > \"f\"}'; sh f", ASK),
+        ("echo 'git push' | gawk '{ print $0 >> \"x/f\" }'; . x/f", ASK),
+        ("echo git push | awk '{print > \"f\"}'; chmod +x f; ./f", ASK),
+        ("echo 'git push' | split - p; sh paa", DENY),
+        ("echo 'git push' | split -l 1; sh xaa", DENY),
+        ("echo 'git push' | split -d -l 1 - part.; bash part.00", DENY),
+        ("echo 'git push' | csplit - 1; sh xx01", DENY),
+        ("echo 'git push' | csplit -f p - 1; sh ./p00", DENY),
+        ("find . -maxdepth 0 -fprintf f 'git push\\n'; sh f", ASK),
+        ("find . -maxdepth 0 -printf 'git push\\n' > f; sh f", ASK),
+        ("echo a | awk '{print > \"f\"}'; cat f", ALLOW),
+        ("awk '$1 > 3 {print $2}' f; sh f", ALLOW),
+        ("split -l 100 big.txt part.; wc -l part.aa; sh x.sh", ALLOW),
+        ("find . -name '*.rs' -printf '%p\\n' > list; wc -l list", ALLOW),
+    ] {
+        assert_eq!(push(line), want, "{line}");
+    }
+}
+
+#[test]
+fn settings_of_git_that_the_line_writes_are_judged_where_git_takes_them() {
+    let push = |line: &str| run(line, &rules(&[("bash(make:*)", DENY)]), Mode::Auto).verdict;
+    for (line, want) in [
+        ("printf '[core]\\nsshCommand = make x\\n' > gc; GIT_CONFIG_GLOBAL=gc git fetch", DENY),
+        ("cat > gc <<'E'\n[alias]\n  x = \"!make\"\nE\nGIT_CONFIG_SYSTEM=$PWD/gc git x", DENY),
+        ("cat > gc <<'E'\n[filter \"a]b\"] smudge = make\nE\ngit -c include.path=gc status", DENY),
+        ("cat > gc <<'E'\n[Core]\nPager = m\\\nake\nE\nexport GIT_CONFIG_GLOBAL=gc\ngit log", DENY),
+        ("cat > gc <<'E'\n[pager]\nlog = make\nE\ngit config includeIf.x.path ../gc", DENY),
+        ("echo 'x' | rev > gc; GIT_CONFIG_GLOBAL=gc git fetch", ASK),
+        ("printf '[user]\\nname = make\\n' > gc; GIT_CONFIG_GLOBAL=gc git commit -m x", ALLOW),
+        ("GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null git log", ALLOW),
+        ("GIT_CONFIG_GLOBAL=gc git log", ALLOW),
+    ] {
+        assert_eq!(push(line), want, "{line}");
+    }
+}
