@@ -449,10 +449,7 @@ impl Sendable for Record {
                 end.write(writer);
             }
             Self::Over => writer.number(11),
-            Self::Turn { at } => {
-                writer.number(12);
-                writer.number(*at);
-            }
+            Self::Turn { at } => [12, *at].into_iter().for_each(|number| writer.number(number)),
             Self::Doubted { id } => {
                 writer.number(13);
                 id.write(writer);

@@ -252,9 +252,8 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
         (libc::SYS_memfd_secret, When::Always, Errno::NOSYS),
         (libc::SYS_socket, When::NoneOf(0, INTERNET), Errno::AFNOSUPPORT),
     ];
-    if sockets != Sockets::Internet {
-        conditions.push((libc::SYS_socket, When::NoneOf(0, families), refused));
-    }
+    let families = (sockets != Sockets::Internet).then_some(families);
+    conditions.extend(families.map(|known| (libc::SYS_socket, When::NoneOf(0, known), refused)));
     conditions.extend([
         (libc::SYS_socketpair, When::NoneOf(0, in_pairs), refused),
         (libc::SYS_socket, raw(libc::AF_INET), Errno::PERM),
