@@ -7,7 +7,10 @@
 
 use std::{
     path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -28,6 +31,9 @@ use crate::{
 /// Larger trees are not looked at. A turn with one check takes up to four walks; four of 45,000 files in 450
 /// folders took 0.8 s of processor time in a build without optimisation (two cores, 2026).
 const ENTRIES_MAX: usize = 50_000;
+
+/// Longer nobody waits for a look: an ignore file can have patterns that take seconds for each file.
+const LOOK_MAX: Duration = Duration::from_secs(10);
 
 /// With these bash says that a command cannot be run, or is not there.
 const NOT_STARTED: [i32; 2] = [126, 127];
@@ -227,8 +233,13 @@ impl Receipts {
     async fn tree(&self, workspace: &Workspace) -> Result<Tree, Unproven> {
         let (workspace, entries_max) = (workspace.clone(), self.entries_max);
         let known = self.state().known_files.clone();
-        let tree = off_thread(move || Tree::now(&workspace, entries_max, &known)).await;
-        tree.unwrap_or(Err(Unproven::NotLookedAt))
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&is_over);
+        let look = off_thread(move || Tree::now(&workspace, entries_max, &known, &ends));
+        let tree = tokio::time::timeout(LOOK_MAX, look).await;
+        // Nobody waits for it any more.
+        is_over.store(true, Ordering::Relaxed);
+        tree.ok().and_then(Result::ok).unwrap_or(Err(Unproven::NotLookedAt))
     }
 
     /// Returns why a check that just ran proves nothing, if an undo made it so.

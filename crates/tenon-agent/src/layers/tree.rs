@@ -9,6 +9,10 @@ use std::{
     fmt,
     hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::SystemTime,
 };
 
@@ -78,7 +82,7 @@ impl Hash for State {
 
 impl Tree {
     /// Looks at the files of a workspace. Of its first folder, and of all others together, at most
-    /// `entries_max` entries are looked at.
+    /// `entries_max` entries are looked at, and none once it `is_over`.
     ///
     /// # Errors
     /// Why those of the first folder are not known.
@@ -86,9 +90,11 @@ impl Tree {
         workspace: &Workspace,
         entries_max: usize,
         known: &Known,
+        is_over: &Arc<AtomicBool>,
     ) -> Result<Self, Unproven> {
         let roots = workspace.roots();
-        let mut look = Look { workspace, roots: &roots, files: Files::new(), met: BTreeSet::new() };
+        let (files, met) = (Files::new(), BTreeSet::new());
+        let mut look = Look { workspace, roots: &roots, files, met, is_over };
         look.folder(workspace.root(), entries_max)?;
         for path in &known.written {
             let file = workspace.open_file(path).ok();
@@ -164,6 +170,8 @@ struct Look<'a> {
     files: Files,
     /// The folders of the workspace that were come across.
     met: BTreeSet<PathBuf>,
+    /// Whether nobody waits for it any more.
+    is_over: &'a Arc<AtomicBool>,
 }
 
 impl Look<'_> {
@@ -216,6 +224,8 @@ impl Look<'_> {
     fn walk(&self, top: &Path, options: WalkOptions) -> Result<Walk, Unproven> {
         let top = if top.as_os_str().is_empty() { Some(".") } else { top.to_str() };
         let walk = top.and_then(|top| self.workspace.walk(top, options).ok());
+        let is_over = Arc::clone(self.is_over);
+        let walk = walk.map(|walk| walk.until(move || is_over.load(Ordering::Relaxed)));
         walk.ok_or(Unproven::NotLookedAt)
     }
 
@@ -277,7 +287,11 @@ mod tests {
     #[test]
     fn the_state_of_the_files_changes_with_them_and_not_with_caches() {
         let bench = Bench::new();
-        let tree = || Tree::now(&bench.context.workspace, 100, &Known::default()).unwrap().id();
+        let tree = || {
+            Tree::now(&bench.context.workspace, 100, &Known::default(), &Arc::default())
+                .unwrap()
+                .id()
+        };
         let empty = tree();
         bench.put("a.txt", "one");
         let one = tree();
@@ -323,7 +337,7 @@ mod tests {
         let workspace = bench.context.workspace.clone().with_root(added.path()).unwrap();
         let id = |entries_max, changes_in_added| {
             let known = Known { changes_in_added, ..Known::default() };
-            Tree::now(&workspace, entries_max, &known).map(|tree| tree.id())
+            Tree::now(&workspace, entries_max, &known, &Arc::default()).map(|tree| tree.id())
         };
         assert_eq!(id(3, 0), id(3, 1));
         assert_eq!(id(2, 1), id(2, 1));
@@ -349,7 +363,8 @@ mod tests {
             let workspace =
                 added.fold(workspace, |workspace, root| workspace.with_root(&root).unwrap());
             let entries_max = 5;
-            let tree = Tree::now(&workspace, entries_max, &Known::default()).unwrap();
+            let tree =
+                Tree::now(&workspace, entries_max, &Known::default(), &Arc::default()).unwrap();
             let beneath = |path: &PathBuf| path.strip_prefix(top).unwrap().to_path_buf();
             tree.files.keys().map(beneath).collect::<Vec<_>>()
         };

@@ -124,6 +124,8 @@ fn find(
         Err(error) => return Err(failed(error)),
     };
     let base = path_pattern::shown_start(&start, workspace)?;
+    let is_over = cancel.clone();
+    walk = walk.until(move || is_over.is_cancelled());
     for entry in walk.by_ref().flatten() {
         if cancel.is_cancelled() {
             return Err("cancelled".into());

@@ -116,7 +116,9 @@ fn grep(args: &GrepArgs, context: &ToolContext) -> Result<ToolOutput, String> {
         masking: masking.clone(),
     };
     let (start, filter) = start(args, workspace.root())?;
-    let mut walk = workspace.walk(&start, WalkOptions::default()).map_err(failed)?;
+    let walk = workspace.walk(&start, WalkOptions::default()).map_err(failed)?;
+    let is_over = cancel.clone();
+    let mut walk = walk.until(move || is_over.is_cancelled());
     let base = path_pattern::shown_start(&start, workspace)?;
     let mut wanted = walk.by_ref().flatten().filter(|entry| {
         entry.kind == EntryKind::File

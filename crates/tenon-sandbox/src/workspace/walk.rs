@@ -95,6 +95,7 @@ pub struct Walk {
     prefix: PathBuf,
     first: Option<Result<WalkEntry, FileError>>,
     wanted: Option<Wanted>,
+    is_over: Option<IsOver>,
     /// What is not opened with its root, as paths beneath that.
     closed: Vec<PathBuf>,
     /// What of that the walk came across, as it is shown.
@@ -110,6 +111,15 @@ struct Wanted(Box<Filter>);
 impl fmt::Debug for Wanted {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Wanted")
+    }
+}
+
+/// Whether nobody waits for a walk any more.
+struct IsOver(Box<dyn Fn() -> bool + Send>);
+
+impl fmt::Debug for IsOver {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("IsOver")
     }
 }
 
@@ -145,6 +155,7 @@ impl Workspace {
             prefix,
             first: None,
             wanted: None,
+            is_over: None,
             closed: self.closed_beneath(found.root),
             left_out: Vec::new(),
             entries: 0,
@@ -198,6 +209,24 @@ impl Walk {
     #[must_use]
     pub fn only(self, wanted: impl Fn(&Path) -> bool + Send + 'static) -> Self {
         Self { wanted: Some(Wanted(Box::new(wanted))), ..self }
+    }
+
+    /// Ends the walk, as at its bound, before the first entry for which `is_over` is true, one that is left out included:
+    /// ignore files can have so much in them that each entry takes long.
+    ///
+    /// ```
+    /// use tenon_sandbox::{WalkOptions, Workspace};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// std::fs::write(folder.path().join("a"), "")?;
+    /// let workspace = Workspace::open(folder.path())?;
+    /// let mut walk = workspace.walk(".", WalkOptions::default())?.until(|| true);
+    /// assert!(walk.next().is_none() && walk.is_cut());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn until(self, is_over: impl Fn() -> bool + Send + 'static) -> Self {
+        Self { is_over: Some(IsOver(Box::new(is_over))), ..self }
     }
 
     fn read_rules_above(&mut self, top: &OwnedFd, start: &Path) {
@@ -310,7 +339,8 @@ impl Iterator for Walk {
                 self.levels.pop();
                 continue;
             };
-            if self.entries == self.options.entries_max {
+            let is_over = self.is_over.as_ref().is_some_and(|is_over| is_over.0());
+            if self.entries == self.options.entries_max || is_over {
                 self.is_cut = true;
                 self.levels.clear();
                 return None;
