@@ -51,6 +51,7 @@ pub(crate) const WRITTEN: &str = "written";
 ///     subject: "notes.md".into(),
 ///     arguments: serde_json::json!({"path": "notes.md", "content": "Buy milk."}),
 ///     decision: decide("write_file", &action, &Rules::default(), Mode::Ask, &Places::default()),
+///     is_masked: false,
 /// };
 /// let Question { tool, subject, decision, .. } = &question;
 /// assert_eq!(
@@ -72,6 +73,9 @@ pub struct Question {
     pub arguments: serde_json::Value,
     /// Why it is asked, the rule, and what would stop asking.
     pub decision: Decision,
+    /// Whether the name of a secret stands in the place of a part of the texts; a person must be told.
+    /// No rule and no flag with such a part is in [`Question::decision`].
+    pub is_masked: bool,
 }
 
 /// What a person answers to a [`Question`].

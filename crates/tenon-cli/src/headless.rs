@@ -22,6 +22,7 @@ use crate::{
     error::{CliError, ExitStatus},
     jobs,
     json::{self, Failure, FailureKind, Of, RefusedCalls},
+    masked::masked,
     print::say_notices,
     question,
     screen::{Look, Screen, Sink, print_error},
@@ -173,6 +174,19 @@ impl Headless {
         }
     }
 
+    /// Says on a terminal what would have allowed the call, where the refusal has a part of it masked.
+    fn say_flag(&self, question: &Question) {
+        if let Some(flag) = &question.decision.flag
+            && masked(flag) != *flag
+            && self.shows
+            && self.screen.sink().is_terminal()
+        {
+            let language = self.screen.language();
+            let said = Text::AskFlag.say(language, &[("flag", &visible(flag))]);
+            self.screen.say_asked(&format!("{said}\n"));
+        }
+    }
+
     fn print_line(&self, line: Result<String, serde_json::Error>) {
         // Session events and results have no map keys but strings, which is what could fail.
         if let Ok(line) = line {
@@ -225,6 +239,7 @@ impl FrontEnd for Headless {
 
     async fn ask(&self, question: Question) -> Answer {
         if !self.asks {
+            self.say_flag(&question);
             return Answer::Nobody;
         }
         question::ask(&question, &self.screen, &self.book).await

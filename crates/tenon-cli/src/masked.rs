@@ -72,6 +72,16 @@ pub(crate) fn masked(text: impl Into<String>) -> String {
     }
 }
 
+/// Returns `text` as a question shows it, or a list of rules: what the workspace's files hold is no secret
+/// to the person who is asked, and a model may have written it there.
+pub(crate) fn asked(text: impl Into<String>) -> String {
+    let text = text.into();
+    match known() {
+        Some(masking) => masking.asked(text),
+        None => text,
+    }
+}
+
 /// Returns the events of a log as they may be shown. A text must be masked before it is drawn: colours
 /// and markup part what a value is known by.
 pub(crate) fn records<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Record> {

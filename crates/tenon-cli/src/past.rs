@@ -36,7 +36,7 @@ use crate::{
     texts::{Language, Sentence, Text, summary},
 };
 
-pub(crate) use conflicts::{Conflict, can_overwrite, listed};
+pub(crate) use conflicts::{Conflict, can_overwrite, listed, listed_asked};
 pub(crate) use files::{files, files_of_call};
 pub(crate) use gone::Gone;
 use place::Meant;
@@ -458,7 +458,11 @@ pub(crate) fn told(text: Text, done: &Done, language: Language) -> String {
 
 /// Returns `text` on one line, without known secrets and what a terminal would obey.
 pub(crate) fn shown(text: &str) -> String {
-    visible(&masked(text).replace('\n', "␊")).into_owned()
+    in_line(&masked(text))
+}
+
+fn in_line(text: &str) -> String {
+    visible(&text.replace('\n', "␊")).into_owned()
 }
 
 /// Whether it is an undo that a redo takes back.

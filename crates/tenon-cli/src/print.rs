@@ -4,14 +4,23 @@ use std::io::{self, Write};
 
 use crate::{
     error::CliError,
-    masked::masked,
+    masked::{asked, masked},
     texts::{Language, Sentence, Text},
 };
 
 /// Prints `text` to standard output at once, known secrets by name. A reader that has seen enough ends the program.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
+    print_as_it_is(&masked(text))
+}
+
+/// Prints what is said of rules: as a question shows it.
+pub(crate) fn print_asked(text: &str) -> Result<(), CliError> {
+    print_as_it_is(&asked(text))
+}
+
+fn print_as_it_is(text: &str) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
-    out.write_all(masked(text).as_bytes())?;
+    out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
 }
 

@@ -18,7 +18,7 @@ use tenon_sandbox::{Access, Conflicts};
 
 use crate::{
     config::RuleBook,
-    masked::masked,
+    masked::asked,
     past::{self, Conflict},
     screen::Screen,
     texts::{Language, Sentence, Text, translated},
@@ -50,10 +50,10 @@ pub(crate) async fn ask(question: &Question, screen: &Screen, book: &RuleBook) -
     let question = &book.offered(question.clone());
     let language = screen.language();
     let _pastes = MarkedPastes::on(screen);
-    screen.say(&wording(question, language, book));
+    screen.say_asked(&wording(question, language, book));
     // Right before the prompt: nobody has answered what they could not read.
     flush();
-    screen.say(prompt(question).template(language));
+    screen.say_asked(prompt(question).template(language));
     let mut standing = Standing { screen, has_ended: false };
     loop {
         let line = match read_line().await {
@@ -64,8 +64,8 @@ pub(crate) async fn ask(question: &Question, screen: &Screen, book: &RuleBook) -
         };
         if is_pasted(&line) {
             flush();
-            screen.say(Text::AskPasted.template(language));
-            screen.say(Text::AskAgain.template(language));
+            screen.say_asked(Text::AskPasted.template(language));
+            screen.say_asked(Text::AskAgain.template(language));
             continue;
         }
         match parse(&line).filter(|answer| is_offered(answer, question)) {
@@ -75,20 +75,20 @@ pub(crate) async fn ask(question: &Question, screen: &Screen, book: &RuleBook) -
                     let values: [(&str, &dyn std::fmt::Display); 2] =
                         [("rule", &kept), ("file", &file)];
                     standing.has_ended = true;
-                    screen.say(&format!("{}\n", Text::AskKept.say(language, &values)));
+                    screen.say_asked(&format!("{}\n", Text::AskKept.say(language, &values)));
                     return Answer::AllowAlways;
                 }
                 Err(error) => {
                     let error = shown(&error.say(language));
                     let said = Text::AskNotKept.say(language, &[("error", &error)]);
-                    screen.say(&format!("{said}\n{}", Text::AskAgain.template(language)));
+                    screen.say_asked(&format!("{said}\n{}", Text::AskAgain.template(language)));
                 }
             },
             Some(answer) => {
                 standing.has_ended = true;
                 return answer;
             }
-            None => screen.say(Text::AskAgain.template(language)),
+            None => screen.say_asked(Text::AskAgain.template(language)),
         }
     }
 }
@@ -112,14 +112,14 @@ impl Drop for Standing<'_> {
 /// Asks what is done about what a person changed since; `None` is nothing.
 pub(crate) async fn ask_conflicts(found: &[Conflict], screen: &Screen) -> Option<Conflicts> {
     let language = screen.language();
-    let list = past::listed(found, language);
-    screen.say(&format!("{}\n{list}", Text::UndoAsk.template(language)));
+    let list = past::listed_asked(found, language);
+    screen.say_asked(&format!("{}\n{list}", Text::UndoAsk.template(language)));
     flush();
     let mut standing = Standing { screen, has_ended: false };
     let can_overwrite = past::can_overwrite(found);
     let prompt = if can_overwrite { Text::UndoPrompt } else { Text::UndoPromptKeep };
     loop {
-        screen.say(prompt.template(language));
+        screen.say_asked(prompt.template(language));
         let line = read_line().await.ok().flatten()?;
         let answer = line.trim().to_lowercase();
         standing.has_ended = true;
@@ -213,6 +213,9 @@ fn wording(question: &Question, language: Language, book: &RuleBook) -> String {
         lines.extend(parts.iter().map(|(_, part)| format!("  {part}")));
     }
     lines.extend(arguments(question, language));
+    if question.is_masked {
+        lines.push(Text::AskMasked.template(language).to_owned());
+    }
     let reason = shown(&reason(question, language));
     let rule = shown(&decision.rule);
     lines.push(Text::AskWhy.say(language, &[("reason", &reason), ("rule", &rule)]));
@@ -371,7 +374,7 @@ fn with_blanks_counted(line: &str) -> String {
 
 /// Returns a text of the model's as it can stand within a line of ours.
 fn shown(text: &str) -> String {
-    visible(&masked(text)).replace('\n', "␊")
+    visible(&asked(text)).replace('\n', "␊")
 }
 
 /// A yes for longer needs rules that say what it is for.
@@ -506,6 +509,7 @@ mod tests {
                 subject: String::new(),
                 arguments: serde_json::Value::Null,
                 decision,
+                is_masked: false,
             };
             assert_eq!(question.decision.verdict, tenon_agent::Verdict::Ask, "{action:?}");
             assert_eq!(reason(&question, Language::English), said.trim_end_matches('.'));

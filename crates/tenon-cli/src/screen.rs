@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     error::CliError,
-    masked::masked,
+    masked::{asked, masked},
     render::{Drawn, Renderer, Style, Theme, unconfined},
     texts::{Language, Text},
 };
@@ -202,9 +202,18 @@ impl Screen {
     /// Prints lines that are no part of the session, apart from what is being drawn; known secrets
     /// by name.
     pub(crate) fn say(&self, text: &str) {
+        self.say_as_it_is(&masked(text));
+    }
+
+    /// Prints lines of a question, or of what it allowed.
+    pub(crate) fn say_asked(&self, text: &str) {
+        self.say_as_it_is(&asked(text));
+    }
+
+    fn say_as_it_is(&self, text: &str) {
         self.with(|renderer| {
             let cleared = renderer.clear();
-            self.print(&format!("{}{}", cleared.shown, masked(text)));
+            self.print(&format!("{}{text}", cleared.shown));
             renderer.others_printed();
         });
     }

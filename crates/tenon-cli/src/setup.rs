@@ -63,7 +63,7 @@ pub(crate) async fn ready(
 ) -> Result<AgentOptions, CliError> {
     let rules = rules(config, args)?;
     let workspace = workspace(config, args)?;
-    let masking = masking(config);
+    let masking = masking(config, workspace.roots());
     masking.open(&workspace);
     let resumed = resume.find(config, args.cwd.is_some())?;
     let chosen = match resumed.as_ref().and_then(|resumed| model_of(resumed, config, args, resume))
@@ -153,12 +153,13 @@ fn model_of(
     Some(Chosen { choice, because: "the session".into(), asked_for: false })
 }
 
-/// Returns the secrets that nobody is shown, and has everything that is printed masked by them.
-fn masking(config: &Config) -> Masking {
+/// Returns the secrets that nobody is shown, and has everything that is printed masked by them. `roots` are
+/// the folders that models write in.
+fn masking(config: &Config, roots: Vec<PathBuf>) -> Masking {
     let masking = match config.settings.mask_secrets {
         true => {
             let sources = config.secret_sources();
-            Masking::new(|| sources.read())
+            Masking::new(move || sources.read(&roots))
         }
         false => Masking::off(),
     };
@@ -168,9 +169,10 @@ fn masking(config: &Config) -> Masking {
 
 /// Has what a command outside of a session prints masked as a session in its folder would.
 pub(crate) fn mask_output(config: &Config) {
-    let masking = masking(config);
     // A folder that is not there has nothing to mask.
-    if let Ok(workspace) = Workspace::open(&config.root) {
+    let workspace = Workspace::open(&config.root).ok();
+    let masking = masking(config, workspace.iter().flat_map(Workspace::roots).collect());
+    if let Some(workspace) = workspace {
         masking.open(&workspace);
     }
 }

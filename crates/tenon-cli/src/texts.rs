@@ -169,6 +169,7 @@ texts! {
     ListRead: "to read {rule} ({origin})", "读取 {rule}（{origin}）";
     ListFromLine: "command line", "命令行";
     AskUnconfined: "It would run outside the walls, with your rights or more; what it changes cannot be undone.", "它将在沙箱之外运行，拥有您的权限或更高的权限；它所做的更改无法撤销。";
+    AskMasked: "A part of this is not shown: [masked: …] stands for a secret that the workspace's files do not hold.", "其中有一部分未显示：[masked: …] 代表工作区文件之外的机密。";
     AskFlag: "{flag} allows it without a question.", "{flag} 可免去询问。";
     AskOutsideRead: "The model wants to read this file outside the workspace:", "模型想要读取工作区之外的文件：";
     AskOutsideSearch: "The model wants to search this folder outside the workspace, with all in it:", "模型想要搜索工作区之外的文件夹及其全部内容：";

@@ -61,6 +61,7 @@ pub(super) async fn approve(
         subject: subject.to_owned(),
         arguments,
         decision,
+        is_masked: false,
     };
     match front.ask(question).await {
         Answer::Allow => Approval::new(Ok(waiting.allowed()), true),

@@ -54,8 +54,7 @@ impl Reach {
         recorder: &Recorder,
         asking: &tokio::sync::Mutex<()>,
     ) -> Result<(), LogError> {
-        let mut settled: Vec<HostRule> = Vec::new();
-        let mut closed: HashSet<String> = HashSet::new();
+        let (mut settled, mut closed) = (Vec::<HostRule>::new(), HashSet::new());
         let (mut asked, mut is_alone) = (0, false);
         for event in std::mem::take(&mut output.blocked) {
             let Some(host) = event.rule_needed() else {
@@ -83,6 +82,7 @@ impl Reach {
                 subject: preset.as_ref().map_or_else(|| name.clone(), HostPreset::to_string),
                 arguments: serde_json::Value::Null,
                 decision,
+                is_masked: false,
             };
             let answer = recorder.front().ask(question).await;
             let mut allowed = name.clone();

@@ -141,7 +141,7 @@ impl EnvFiles {
     /// A value that was taken out of its file is still a secret.
     fn add(&mut self, found: Vec<KnownValue>) -> bool {
         let before = self.values.len();
-        for value in found {
+        for value in found.into_iter().map(KnownValue::of_workspace) {
             let key = (value.label().to_owned(), value.secret().expose().to_owned());
             if self.values.len() < KNOWN_VALUES_MAX && self.known.insert(key) {
                 self.values.push(value);

@@ -113,16 +113,8 @@ impl FrontEnd for MaskedFront {
     }
 
     async fn ask(&self, question: Question) -> Answer {
-        let Question { mut decision, .. } = question;
-        let subject = self.masking.mask(question.subject);
-        // What goes with it is only shown; the call itself stays as it is.
-        let arguments = self.masking.arguments(&question.arguments);
-        decision.reason = self.masking.mask(decision.reason);
-        decision.flag = decision.flag.map(|flag| self.masking.mask(flag));
-        for part in &mut decision.parts {
-            part.text = self.masking.mask(std::mem::take(&mut part.text));
-        }
-        self.inner.ask(Question { subject, arguments, decision, ..question }).await
+        // It is only shown; the call itself stays as it is.
+        self.inner.ask(self.masking.question(question)).await
     }
 
     fn has_person(&self) -> bool {

@@ -1,4 +1,5 @@
 //! The secrets that a session knows and does not show: to the model, in the log, on the screen.
+//! A question shows those that a model may have written ([`Masking::asked`]).
 //!
 //! The values come from whoever makes the agent (keys, the user's files of credentials) and from
 //! the workspace's `.env` files, which are looked at again before a result leaves. A help against
@@ -6,9 +7,11 @@
 
 mod env_files;
 mod front;
+mod question;
 
 use std::{
     borrow::Cow,
+    collections::HashSet,
     ffi::OsStr,
     ops::Range,
     path::Path,
@@ -24,7 +27,10 @@ use tenon_sandbox::{FilteredText, OffThread, TextFilter, Workspace, off_thread};
 
 use self::env_files::EnvFiles;
 pub(crate) use self::front::MaskedFront;
-use crate::{event::Record, input::Prompt};
+use crate::{
+    event::Record,
+    input::{Prompt, Question},
+};
 
 /// Known secrets and the search for them. Cheap to clone; clones know the same.
 ///
@@ -50,10 +56,18 @@ pub struct Masking {
 }
 
 struct Shared {
-    masks: RwLock<Arc<Masks>>,
+    known: RwLock<Arc<Known>>,
     sources: Mutex<Sources>,
     /// Whether the whole workspace was gone through.
     is_walked: AtomicBool,
+}
+
+/// The search for what is known.
+#[derive(Default)]
+struct Known {
+    all: Arc<Masks>,
+    /// For what a model cannot have put where it is found: a question masks nothing else.
+    unwritten: Masks,
 }
 
 /// Where values come from. Held while files are read, which what only masks never waits for.
@@ -75,8 +89,8 @@ impl Masking {
     pub fn new(load: impl FnOnce() -> Vec<KnownValue> + Send + 'static) -> Self {
         let sources =
             Sources { load: Some(Box::new(load)), known: Vec::new(), files: EnvFiles::default() };
-        let (masks, is_walked) = (RwLock::default(), AtomicBool::new(false));
-        let shared = Shared { masks, sources: Mutex::new(sources), is_walked };
+        let (known, is_walked) = (RwLock::default(), AtomicBool::new(false));
+        let shared = Shared { known, sources: Mutex::new(sources), is_walked };
         Self { shared: Some(Arc::new(shared)) }
     }
 
@@ -212,18 +226,22 @@ impl Masking {
         if look(&mut sources.files) || is_first {
             let values: Vec<_> =
                 sources.known.iter().chain(sources.files.values()).cloned().collect();
-            *shared.masks.write().unwrap_or_else(PoisonError::into_inner) =
-                Arc::new(Masks::new(&values));
+            *shared.known.write().unwrap_or_else(PoisonError::into_inner) =
+                Arc::new(Known::new(values));
+        }
+    }
+
+    fn known(&self) -> Arc<Known> {
+        match &self.shared {
+            Some(shared) => {
+                Arc::clone(&shared.known.read().unwrap_or_else(PoisonError::into_inner))
+            }
+            None => Arc::default(),
         }
     }
 
     fn masks(&self) -> Arc<Masks> {
-        match &self.shared {
-            Some(shared) => {
-                Arc::clone(&shared.masks.read().unwrap_or_else(PoisonError::into_inner))
-            }
-            None => Arc::default(),
-        }
+        Arc::clone(&self.known().all)
     }
 
     /// Returns `text` without the values that are known now.
@@ -238,6 +256,30 @@ impl Masking {
             Cow::Owned(masked) => masked,
             Cow::Borrowed(_) => text,
         }
+    }
+
+    /// Returns `text` as a question shows it: without the values that are known now, but for those
+    /// that the workspace's files hold, too. A model may have written them there so that the person
+    /// who is asked cannot see what would be done.
+    ///
+    /// ```
+    /// use tenon_agent::Masking;
+    ///
+    /// let masking = Masking::new(Vec::new);
+    /// masking.learn(".env".as_ref(), "A_KEY='sudo touch /x'\n");
+    /// assert_eq!(masking.mask("sudo touch /x".to_owned()), "[masked: value of A_KEY from .env]");
+    /// assert_eq!(masking.asked("sudo touch /x".to_owned()), "sudo touch /x");
+    /// ```
+    pub fn asked(&self, text: String) -> String {
+        match self.known().unwritten.mask(&text) {
+            Cow::Owned(masked) => masked,
+            Cow::Borrowed(_) => text,
+        }
+    }
+
+    /// Returns `question` with its texts as [`Masking::asked`] shows them.
+    pub(crate) fn question(&self, question: Question) -> Question {
+        question::masked(question, &self.known().unwritten)
     }
 
     /// Returns what `part` of `text` shows, without the values that are known now, also those that
@@ -323,6 +365,18 @@ impl Masking {
              is not shown, and writing it would destroy the secret. Leave that part as it is: \
              edit_file with the text around it, or a command such as sed that does not name it."
         ))
+    }
+}
+
+impl Known {
+    fn new(mut values: Vec<KnownValue>) -> Self {
+        let all = Arc::new(Masks::new(&values));
+        let of_workspace = values.iter().filter(|known| known.is_of_workspace());
+        let written: HashSet<String> =
+            of_workspace.map(|known| known.secret().expose().to_owned()).collect();
+        // One that tenon's environment has from a file of the workspace may be the model's as well.
+        values.retain(|known| !written.contains(known.secret().expose()));
+        Self { all, unwritten: Masks::new(&values) }
     }
 }
 

@@ -37,6 +37,7 @@ use super::{
 };
 use crate::{
     event::{CallChanges, EndReason, ModelEvent},
+    masking::Masking,
     queue::{Delivery, PromptQueue},
     session::{Fold, PrefixHasher, Session},
     tools::ToolOutput,
@@ -55,6 +56,8 @@ pub(super) struct Course {
     workspace: Workspace,
     /// What was undone is undone in this.
     journal: Option<Journal>,
+    /// What the recording does not show.
+    masking: Masking,
     /// What the person says while the agent works.
     queue: PromptQueue,
     state: Mutex<State>,
@@ -91,11 +94,23 @@ impl Course {
         recording: Recording,
         answers: Option<Recording>,
         (workspace, journal, places): (Workspace, Option<Journal>, PlaceNames),
+        masking: Masking,
         (until, make): (Option<u32>, Option<ChangesOfCall>),
     ) -> Self {
         let state = State { places, files: Files::new(make), ..State::default() };
         let (queue, state) = (PromptQueue::default(), Mutex::new(state));
-        Self { session, is_masked, recording, answers, until, workspace, journal, queue, state }
+        Self {
+            session,
+            is_masked,
+            recording,
+            answers,
+            until,
+            workspace,
+            journal,
+            masking,
+            queue,
+            state,
+        }
     }
 
     /// Whether answers are taken instead of running calls.

@@ -171,7 +171,7 @@ pub async fn replay(
     }
     let rest = (how.until.map(|until| until - steps_before), how.changes_of);
     options.resumed = before_move(&masked.0, options.log.as_ref())?;
-    let course = Course::new(masked, recording, answers, places, rest);
+    let course = Course::new(masked, recording, answers, places, options.masking.clone(), rest);
     let course = Arc::new(course);
     options.tools = lists.choose(&course, &abilities);
     options.context_window_tokens = None;

@@ -14,7 +14,7 @@ use crate::{
     args::SessionArgs,
     config::{Config, Environment, RuleBook},
     error::{CliError, ExitStatus},
-    print::{print, say_notices},
+    print::{print_asked, say_notices},
     setup,
     texts::{Text, translated},
     values::SandboxName,
@@ -71,7 +71,7 @@ impl Permissions {
             Some((tool, host)) if tool == "net" => check_host(&config, &session, &host).await,
             Some((tool, subject)) => check(&config, &session, &tool, subject),
             None => {
-                print(&list(&config, &session)?)?;
+                print_asked(&list(&config, &session)?)?;
                 Ok(ExitStatus::Finished)
             }
         }
@@ -149,7 +149,7 @@ fn unconfined(config: &Config) -> String {
 }
 
 fn say(verdict: Verdict, said: &str) -> Result<ExitStatus, CliError> {
-    print(&visible(said))?;
+    print_asked(&visible(said))?;
     Ok(match verdict {
         Verdict::Allow => ExitStatus::Finished,
         Verdict::Ask | Verdict::Deny => ExitStatus::Failed,

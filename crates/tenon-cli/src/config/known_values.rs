@@ -116,8 +116,9 @@ fn is_place(name: &str, value: &str) -> bool {
 }
 
 impl SecretSources {
-    /// Reads the files of credentials, a few microseconds for each that is there.
-    pub(crate) fn read(self) -> Vec<KnownValue> {
+    /// Reads the files of credentials, a few microseconds for each that is there. In those that lie in
+    /// one of `roots` a model may have written.
+    pub(crate) fn read(self, roots: &[PathBuf]) -> Vec<KnownValue> {
         let mut values = self.keys;
         let of_home = FILES.map(|(name, shape)| (self.home.join(name), shape, format!("~/{name}")));
         let named = self.named.into_iter().map(|(path, shape, variable)| {
@@ -127,11 +128,23 @@ impl SecretSources {
         for (path, shape, source) in of_home.into_iter().chain(named) {
             // One that is too long is not what the name says.
             if let Ok(bytes) = private_file::read(&path, FILE_BYTES_MAX) {
-                values.extend(credential_values(&decoded(&bytes), shape, &source));
+                let found = credential_values(&decoded(&bytes), shape, &source);
+                match is_within(&path, roots) {
+                    true => values.extend(found.into_iter().map(KnownValue::of_workspace)),
+                    false => values.extend(found),
+                }
             }
         }
         values
     }
+}
+
+/// Whether a file, or a link to it, lies in one of `roots`.
+fn is_within(path: &Path, roots: &[PathBuf]) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    let link = path.parent().and_then(|folder| Some(folder.canonicalize().ok()?.join(name)));
+    let places = [link, path.canonicalize().ok()];
+    places.iter().flatten().any(|place| roots.iter().any(|root| place.starts_with(root)))
 }
 
 #[cfg(test)]
@@ -149,7 +162,7 @@ mod tests {
             std::fs::write(home.path().join(".netrc"), bytes).unwrap();
             let home = home.path().to_path_buf();
             let sources = SecretSources { home, named: Vec::new(), keys: Vec::new() };
-            let values = sources.read();
+            let values = sources.read(&[]);
             let secrets: Vec<_> = values.iter().map(|known| known.secret().expose()).collect();
             assert_eq!(secrets, ["p4ss-w0rd"]);
         }
@@ -178,6 +191,27 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "tests make the files that are read")]
+    fn a_file_in_a_workspace_or_that_a_link_leads_to_there_is_a_models_to_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let (home, root) = (folder.join("home"), folder.join("root"));
+        for folder in [&home, &root] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        std::fs::write(home.join(".vault-token"), "vault-0123456789").unwrap();
+        std::fs::write(root.join("npmrc"), "_authToken=npm-0123456789").unwrap();
+        std::os::unix::fs::symlink(root.join("npmrc"), home.join(".npmrc")).unwrap();
+        let of_workspace = |root: PathBuf| -> Vec<bool> {
+            let sources = SecretSources { home: home.clone(), named: Vec::new(), keys: Vec::new() };
+            sources.read(&[root]).iter().map(KnownValue::is_of_workspace).collect()
+        };
+        assert_eq!(of_workspace(root), [true, false]);
+        assert_eq!(of_workspace(folder.join("other")), [false, false]);
+        assert_eq!(of_workspace(home.clone()), [true, true]);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "tests make the files that are read")]
     fn files_of_credentials_are_read_and_what_is_missing_is_left_out() {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(home.path().join(".cargo")).unwrap();
@@ -196,7 +230,7 @@ mod tests {
         let named = vec![(kube, Pairs, "KUBECONFIG")];
         let sources = SecretSources { home: home.path().to_path_buf(), named, keys };
         let labels: Vec<String> =
-            sources.read().iter().map(|known| known.label().to_owned()).collect();
+            sources.read(&[]).iter().map(|known| known.label().to_owned()).collect();
         let expected = [
             "[masked: value of KEY from the environment]",
             "[masked: value of a password from ~/.netrc]",

@@ -177,8 +177,10 @@ impl Session<'_> {
     fn say_permissions(&self) {
         let allowed = self.front.allowed.lock().unwrap_or_else(PoisonError::into_inner).join("\n");
         match permissions::list(self.place.config, self.place.args) {
-            Ok(listed) if allowed.is_empty() => self.say_line(&listed),
-            Ok(listed) => self.say_line(&format!("{}\n{listed}", visible(&allowed))),
+            Ok(listed) if allowed.is_empty() => self.front.screen.say_asked(&listed),
+            Ok(listed) => {
+                self.front.screen.say_asked(&format!("{}\n{listed}", visible(&allowed)));
+            }
             Err(error) => self.say_error(&error),
         }
     }

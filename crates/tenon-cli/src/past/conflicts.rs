@@ -8,8 +8,11 @@ use tenon_sandbox::{
     ConflictReason,
 };
 
-use super::{Call, Past, shown};
-use crate::texts::{Language, Sentence, Text};
+use super::{Call, Past, in_line, shown};
+use crate::{
+    masked::asked,
+    texts::{Language, Sentence, Text},
+};
 
 /// Something that is not as a call left it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,8 +168,17 @@ pub(crate) fn can_overwrite(conflicts: &[Conflict]) -> bool {
 
 /// Returns the conflicts, a line each.
 pub(crate) fn listed(conflicts: &[Conflict], language: Language) -> String {
+    lines(conflicts, shown, language)
+}
+
+/// Returns the conflicts, a line each, as a question shows them.
+pub(crate) fn listed_asked(conflicts: &[Conflict], language: Language) -> String {
+    lines(conflicts, |path| in_line(&asked(path)), language)
+}
+
+fn lines(conflicts: &[Conflict], name: impl Fn(&str) -> String, language: Language) -> String {
     let line = |conflict: &Conflict| {
-        let path = shown(&conflict.path.to_string_lossy());
+        let path = name(&conflict.path.to_string_lossy());
         format!("  {path} ({})\n", conflict.said(language))
     };
     conflicts.iter().map(line).collect()

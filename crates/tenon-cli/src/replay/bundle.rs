@@ -122,7 +122,7 @@ pub(crate) fn pack(
             out: GzEncoder::new(BufWriter::new(file), Compression::default()),
             bytes: 0,
             entries: 0,
-            secrets: config.secret_sources().read(),
+            secrets: config.secret_sources().read(&[]),
             masks: Masks::default(),
             left_out: Vec::new(),
             linked: HashSet::new(),

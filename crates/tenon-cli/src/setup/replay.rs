@@ -83,7 +83,7 @@ pub(crate) async fn replaying(
     options.rules = if runs { rules(config, &SessionArgs::default())? } else { Rules::default() };
     options.places = here.folders.places_for_rules(&options.workspace);
     options.result_chars_max = settings.result_chars_max.get();
-    options.masking = masking(config);
+    options.masking = masking(config, options.workspace.roots());
     let kept = LogRecall { folder: logs, session: log.id().to_owned() };
     options.recall = Some(Arc::new(kept));
     options.log = Some(log);

@@ -30,7 +30,7 @@ use super::{
 use crate::{
     config::RuleBook,
     images::Pictures,
-    masked::masked,
+    masked::{asked, masked},
     question,
     render::Meaning,
     texts::{Language, Text},
@@ -265,9 +265,18 @@ impl App {
     /// Says a sentence that is no part of the session; what is too long for a row goes on beneath its
     /// beginning.
     pub(crate) fn say(&mut self, text: &str) {
+        self.say_as_it_is(&masked(text));
+    }
+
+    /// Says what was asked or allowed.
+    pub(crate) fn say_asked(&mut self, text: &str) {
+        self.say_as_it_is(&asked(text));
+    }
+
+    fn say_as_it_is(&mut self, text: &str) {
         let columns = self.transcript.style().width;
         let mut rows = Vec::new();
-        for line in masked(text).lines() {
+        for line in text.lines() {
             let words = line.trim_start();
             let first = Line::plain(&" ".repeat(line.len() - words.len()));
             let rest = if words.len() == line.len() {
@@ -433,7 +442,7 @@ impl App {
             Ok(rule) => {
                 let values: [(&str, &dyn std::fmt::Display); 2] =
                     [("rule", &rule), ("file", &self.book_name)];
-                self.say(&Text::AskKept.say(self.language, &values));
+                self.say_asked(&Text::AskKept.say(self.language, &values));
                 true
             }
             Err(error) => {

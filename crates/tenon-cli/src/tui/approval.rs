@@ -14,7 +14,6 @@ use super::{
     preview,
 };
 use crate::{
-    masked::masked,
     question::{folded, is_offered, parts, reason, what},
     render::Meaning,
     texts::{Language, Text},
@@ -228,8 +227,12 @@ impl Approval {
             let said = Text::AskMoreRows.say(language, &[("n", &more)]);
             subject.extend(paragraph(Meaning::Warning, &said));
         }
+        let mut head = paragraph(Meaning::Warning, &what(question, language));
+        if question.is_masked {
+            head.extend(paragraph(Meaning::Error, Text::AskMasked.template(language)));
+        }
         Sections {
-            head: paragraph(Meaning::Warning, &what(question, language)),
+            head,
             subject,
             is_cut: more > 0,
             parts: self.parts(columns, language),
@@ -282,14 +285,13 @@ impl Approval {
             _ => Text::ChoiceOnce,
         };
         let rules = if rules.is_empty() { self.question.subject.clone() } else { rules.join(", ") };
-        let rules = masked(rules);
         let mut choices = vec![("y", once.template(language).to_owned())];
         if is_offered(&Answer::AllowForSession, &self.question) {
             let said = Text::ChoiceSession.say(language, &[("rules", &rules)]);
             choices.push(("s", said));
         }
         if let Some(rule) = &self.question.decision.always {
-            let text = masked(rule.to_string());
+            let text = rule.to_string();
             let values: [(&str, &dyn std::fmt::Display); 3] =
                 [("rule", &text), ("setting", &rule.setting()), ("file", &self.file)];
             choices.push(("a", Text::ChoiceAlways.say(language, &values)));
@@ -365,6 +367,7 @@ mod tests {
             subject: command,
             arguments: serde_json::Value::Null,
             decision,
+            is_masked: false,
         }
     }
 

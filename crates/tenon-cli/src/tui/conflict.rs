@@ -81,7 +81,7 @@ impl ConflictQuestion {
         let mut rows = head.wrapped(columns, Wrap::Words, &none, &none);
         let lead = Line::of(Meaning::Warning, "  ▌ ");
         let shown = self.found.get(..FILES_SHOWN_MAX).unwrap_or(&self.found);
-        for line in past::listed(shown, language).lines() {
+        for line in past::listed_asked(shown, language).lines() {
             let line = Line::of(Meaning::Name, line.trim_start());
             rows.extend(line.wrapped(columns, Wrap::Anywhere, &lead, &lead));
         }

@@ -192,6 +192,7 @@ fn a_question_says_everything_in_both_languages() {
             subject: command.into(),
             arguments: json!({ "command": command }),
             decision,
+            is_masked: false,
         };
         let (sender, _answer) = oneshot::channel();
         scene.app.ask(question, sender, scene.now);

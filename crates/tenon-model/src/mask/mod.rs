@@ -44,6 +44,7 @@ const MASK_START: &str = "[masked: ";
 pub struct KnownValue {
     value: Secret,
     label: String,
+    is_of_workspace: bool,
 }
 
 impl KnownValue {
@@ -68,7 +69,26 @@ impl KnownValue {
                 .collect()
         };
         let label = format!("{MASK_START}value of {} from {}]", plain(name), plain(place));
-        Self { value: Secret::new(value), label }
+        Self { value: Secret::new(value), label, is_of_workspace: false }
+    }
+
+    /// Says that it stands in a file that a model may have written, so that it may be no secret but
+    /// what is to be hidden from a person who is asked.
+    ///
+    /// ```
+    /// use tenon_model::KnownValue;
+    ///
+    /// let key = KnownValue::new("sk-0123456789", "OPENAI_API_KEY", ".env");
+    /// assert!(!key.is_of_workspace());
+    /// assert!(key.of_workspace().is_of_workspace());
+    /// ```
+    pub fn of_workspace(self) -> Self {
+        Self { is_of_workspace: true, ..self }
+    }
+
+    /// Returns whether it stands in a file that a model may have written.
+    pub fn is_of_workspace(&self) -> bool {
+        self.is_of_workspace
     }
 
     /// Returns the value.

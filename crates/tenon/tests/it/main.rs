@@ -36,6 +36,7 @@ mod jobs_told;
 mod killed;
 mod languages;
 mod limits_told;
+mod masked_questions;
 mod masked_views;
 mod models;
 mod moved_workspace;

@@ -90,7 +90,10 @@ impl Course {
     fn on_written(&self, question: &Question) -> Answer {
         let state = self.state();
         let recorded = self.current(&state).and_then(|now| now.results.get(&question.call_id));
-        let (path, flag) = (state.places.there(&question.subject), &question.decision.flag);
+        // A question masks less than a result.
+        let masked = |text: &String| self.masking.mask(text.clone());
+        let path = state.places.there(&masked(&question.subject));
+        let flag = question.decision.flag.as_ref().map(masked);
         recorded.map_or(Answer::Nobody, |it| answer_in(&it.content, &path, flag.as_deref()))
     }
 

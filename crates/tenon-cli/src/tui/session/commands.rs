@@ -93,7 +93,7 @@ impl Session<'_> {
             Ok(listed) => {
                 let listed = listed.lines().map(str::to_owned);
                 let lines: Vec<String> = self.app.allowed.iter().cloned().chain(listed).collect();
-                self.app.say(&lines.join("\n"));
+                self.app.say_asked(&lines.join("\n"));
             }
             Err(error) => self.say_error(&error),
         }
