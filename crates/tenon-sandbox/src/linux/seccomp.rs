@@ -580,11 +580,11 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_lease_and_locks_are_allowed() {
-        let check = |what: u64, expected| {
-            check(Sockets::Local, libc::SYS_fcntl, &[3, what, 1], expected);
-        };
-        LEASES.map(|what| check(what.into(), refused(Errno::INVAL)));
-        check(libc::F_SETLK as u64, ALLOWED);
+        let check = |what, expected| check(Sockets::Local, libc::SYS_fcntl, &[3, what], expected);
+        for what in LEASES {
+            check(what.into(), refused(Errno::INVAL));
+        }
+        check(libc::F_SETLK.cast_unsigned().into(), ALLOWED);
     }
 
     #[test]
