@@ -1,6 +1,6 @@
 //! What of a home nobody may write unasked, because the user's programs start with it.
 //!
-//! Login, shells, git and ssh run commands from these files whenever they are started, in any folder.
+//! Login, shells, editors, git and ssh run commands from these files whenever they are started, in any folder.
 //! They matter where the workspace is the home, or holds what one of them is a link to.
 
 use std::path::{Path, PathBuf};
@@ -10,14 +10,15 @@ use tenon_sandbox::{Mounts, leads_into};
 use super::Config;
 
 /// Beneath HOME.
-const IN_HOME: [&str; 28] = [
+const IN_HOME: [&str; 41] = [
     // bash, and other shells that log in.
     ".bashrc",
     ".bash_profile",
     ".bash_login",
     ".bash_logout",
-    // Debian's .bashrc reads it.
+    // Debian's .bashrc reads it, Fedora's the folder.
     ".bash_aliases",
+    ".bashrc.d",
     // The library reads it that reads lines for bash: a key can be bound to a command.
     ".inputrc",
     // bash-completion reads it.
@@ -29,6 +30,15 @@ const IN_HOME: [&str; 28] = [
     ".logout",
     ".kshrc",
     ".mkshrc",
+    ".xonshrc",
+    // direnv reads it before each `.envrc`.
+    ".direnvrc",
+    // Editors, and what opens in a terminal.
+    ".vimrc",
+    ".vim",
+    ".emacs",
+    ".emacs.d",
+    ".tmux.conf",
     // `ProxyCommand` and the like, and who may log in. The keys beside them are nobody's commands.
     ".ssh/config",
     ".ssh/config.d",
@@ -45,21 +55,44 @@ const IN_HOME: [&str; 28] = [
     ".xsession",
     ".xsessionrc",
     ".xinitrc",
+    ".gnomerc",
     ".local/share/systemd/user",
+    // Programs that start when another one speaks to their name.
+    ".local/share/dbus-1/services",
     // bash-completion runs what is in there for a command's name.
     ".local/share/bash-completion/completions",
+    // fish runs the first at its start, and the others when a command is called by their name.
+    ".local/share/fish/vendor_conf.d",
+    ".local/share/fish/vendor_functions.d",
+    ".local/share/fish/vendor_completions.d",
 ];
 
 /// Beneath HOME, or what `ZDOTDIR` names: each also with `.zwc` behind it, which zsh runs in its place if it is newer.
-const OF_ZSH: [&str; 5] = [".zshenv", ".zprofile", ".zshrc", ".zlogin", ".zlogout"];
+const OF_ZSH: [&str; 6] = [".zshenv", ".zprofile", ".zshrc", ".zlogin", ".zlogout", ".zcompdump"];
 
 /// Beside tenon's own folder of settings.
-const IN_CONFIG: [&str; 6] =
-    ["fish", "git", "autostart", "systemd/user", "environment.d", "bash_completion"];
+const IN_CONFIG: [&str; 15] = [
+    "fish",
+    "nushell",
+    "powershell",
+    "bash_completion",
+    "direnv",
+    "git",
+    "nvim",
+    "emacs",
+    "tmux",
+    // What a login and a graphical session begin with.
+    "autostart",
+    "environment.d",
+    "plasma-workspace/env",
+    "plasma-workspace/shutdown",
+    "systemd/user",
+    "user-tmpfiles.d",
+];
 
 /// Variables that name such a file, or the folder in which programs look for it: the name beneath it is empty
 /// where the variable names the file itself.
-const NAMED: [(&str, &str); 17] = [
+const NAMED: [(&str, &str); 21] = [
     // bash reads it before each script, other shells when a person starts them.
     ("BASH_ENV", ""),
     ("ENV", ""),
@@ -77,7 +110,11 @@ const NAMED: [(&str, &str); 17] = [
     ("GIT_TEMPLATE_DIR", "lazygit.yml"),
     ("PYTHONSTARTUP", ""),
     ("XDG_DATA_HOME", "systemd/user"),
+    ("XDG_DATA_HOME", "dbus-1/services"),
     ("XDG_DATA_HOME", "bash-completion/completions"),
+    ("XDG_DATA_HOME", "fish/vendor_conf.d"),
+    ("XDG_DATA_HOME", "fish/vendor_functions.d"),
+    ("XDG_DATA_HOME", "fish/vendor_completions.d"),
     ("XINITRC", ""),
 ];
 

@@ -18,7 +18,7 @@ use crate::linux::openat::look_at;
 
 /// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
 /// there, one in the other.
-const NAMES: [&str; 57] = [
+const NAMES: [&str; 62] = [
     ".tenon",
     // direnv runs it in whoever's shell comes by.
     ".envrc",
@@ -27,8 +27,13 @@ const NAMES: [&str; 57] = [
     "mise.local.toml",
     ".mise.toml",
     ".mise.local.toml",
+    ".miserc.toml",
+    ".rtx.toml",
     "mise/conf.d",
+    "mise/config.local.toml",
     "mise/config.toml",
+    ".mise/conf.d",
+    ".mise/config.local.toml",
     ".mise/config.toml",
     // Pagers, editors and commands for keys, for each repository beneath.
     ".lazygit.yml",
@@ -313,7 +318,12 @@ mod tests {
             "sub/.mise.local.toml",
             ".config/mise/config.toml",
             ".mise/config.toml",
+            ".mise/config.local.toml",
             ".config/mise/conf.d/tasks.toml",
+            ".config/mise/config.local.toml",
+            ".mise/conf.d/tasks.toml",
+            ".miserc.toml",
+            "sub/.rtx.toml",
             ".sl/hgrc",
             ".hg/hgrc",
             "part/.hg/hgrc-not-shared",
@@ -352,6 +362,7 @@ mod tests {
             ".helix/themes/a.toml",
             ".github/workflows/hooks",
             "docs/mise/setup.toml",
+            "docs/conf.d/a.toml",
             ".mise/tasks/build",
             ".hg/store/data/hgrc.i",
             ".clinerules/style.md",

@@ -90,31 +90,25 @@ fn a_home_that_is_the_workspace_keeps_its_configuration() {
     }
 }
 
-/// Files that login, shells, git and ssh start with stay as they are where the workspace is the home.
+/// Files that login, shells, editors, git and ssh start with stay as they are where the workspace is the home.
 #[test]
 fn in_a_home_that_is_the_workspace_startup_files_stay_as_they_are() {
     const COMMAND: &str = "echo evil >> .bashrc; echo evil > new; mv new .zshenv
         mkdir -p .config/autostart .config/fish && echo evil | tee .config/autostart/a .config/fish/config.fish .config/bash_completion
         d=.local/share/bash-completion/completions; mkdir -p $d && echo evil > $d/ls
-        for f in .zshrc.zwc .inputrc .bash_completion .cshrc .tcshrc .login .logout .kshrc .mkshrc; do echo evil > $f; done
+        for f in .bashrc.d/a .config/{nvim/init.lua,direnv/direnvrc,plasma-workspace/env/a.sh,user-tmpfiles.d/a.conf} \\
+            .local/share/{fish/vendor_conf.d/a.fish,dbus-1/services/a.service} .vim/plugin/a.vim .emacs.d/init.el; do
+            mkdir -p $(dirname $f); echo evil > $f
+        done
+        for f in .direnvrc .gnomerc .tmux.conf .vimrc .emacs .xonshrc .zcompdump .zshrc.zwc .inputrc .bash_completion .cshrc .tcshrc .login .logout .kshrc .mkshrc; do echo evil > $f; done
         git config --global alias.st '!evil'; git config --global user.name Ada; echo mine > .note";
-    const MADE: [&str; 15] = [
-        ".zshenv",
-        ".zshrc.zwc",
-        ".profile",
-        ".config/autostart/a",
-        ".config/fish/config.fish",
-        ".config/bash_completion",
-        ".local/share/bash-completion/completions/ls",
-        ".inputrc",
-        ".bash_completion",
-        ".cshrc",
-        ".tcshrc",
-        ".login",
-        ".logout",
-        ".kshrc",
-        ".mkshrc",
-    ];
+    const MADE: &str = "\
+        .bashrc.d/a .config/nvim/init.lua .config/direnv/direnvrc .config/plasma-workspace/env/a.sh \
+        .config/user-tmpfiles.d/a.conf .local/share/fish/vendor_conf.d/a.fish \
+        .local/share/dbus-1/services/a.service .vim/plugin/a.vim .emacs.d/init.el .direnvrc .gnomerc \
+        .tmux.conf .vimrc .emacs .xonshrc .zcompdump .zshenv .zshrc.zwc .profile .config/autostart/a \
+        .config/fish/config.fish .config/bash_completion .local/share/bash-completion/completions/ls \
+        .inputrc .bash_completion .cshrc .tcshrc .login .logout .kshrc .mkshrc";
     for tier in ["a", "c"] {
         let place = Place::new();
         place.write("home/.bashrc", "mine\n");
@@ -133,11 +127,11 @@ fn in_a_home_that_is_the_workspace_startup_files_stay_as_they_are() {
         assert_eq!(read(".bashrc").unwrap(), "mine\n", "{tier}");
         assert_eq!(read(".gitconfig").unwrap(), "[user]\n\tname = Eve\n", "{tier}");
         assert_eq!(read(".note").unwrap(), "mine\n");
-        for name in MADE {
+        for name in MADE.split_whitespace() {
             assert_eq!(read(name), None, "{tier} {name}");
         }
         let told = results_in(&place.path("state/tenon/sessions"));
-        for name in [".bashrc was changed", ".gitconfig was changed", ".zshenv was made"] {
+        for name in [".bashrc was changed", ".gitconfig was changed", ".bashrc.d/a was made"] {
             assert!(told.contains(&format!("{name}; put back as it was")), "{tier}: {told}");
         }
         assert!(told.contains("`.profile` can make other programs run code later"), "{told}");

@@ -192,8 +192,15 @@ pub(super) const ROWS: &[Row] = &[
         .alone()
         .needs(&["git"])
         .prints(&["end"]),
+    row("settings of mise, by whatever name it looks for them", &[
+        Call::Script("mkdir -p .config/mise/conf.d .mise/conf.d mise; for f in .miserc.toml .rtx.toml {.config/,.,}mise/config{,.local}.toml {.config/,.}mise/conf.d/a.toml; do echo evil > $f; done; mkdir -p .mise/tasks; echo ok > .mise/tasks/build; echo end"),
+        Call::Tool("write_file", r#"{"path":"@ROW@/.mise/conf.d/b.toml","content":"evil"}"#),
+    ])
+    .prints(&["end", "needs the user's yes"])
+    .never(&["Wrote"])
+    .after("grep -qx ok .mise/tasks/build && ! grep -rqs evil --exclude='.row-*' ."),
     row("files that variables of the user's name for programs to start with", &[
-        Call::Script("for f in gitconfig system env python inputrc xinitrc completion zsh/.zshrc zsh/.zshrc.zwc zsh/.zshenv template/config template/lazygit.yml; do echo evil >> $f; done; mkdir -p template/hooks data/{,bash-completion/}completions && echo evil | tee template/hooks/pre-commit data/completions/ls > data/bash-completion/completions/ls; echo evil > new; mv new zsh/.zprofile; mv profile p; echo evil > profile; echo ok > zsh/plugin; echo end"),
+        Call::Script("for f in gitconfig system env python inputrc xinitrc completion zsh/.zshrc zsh/.zshrc.zwc zsh/.zshenv template/config template/lazygit.yml; do echo evil >> $f; done; mkdir -p template/hooks data/{,bash-completion/}completions data/{fish/vendor_conf.d,dbus-1/services} && echo evil | tee template/hooks/pre-commit data/{completions/ls,fish/vendor_conf.d/a.fish,dbus-1/services/a.service} > data/bash-completion/completions/ls; echo evil > new; mv new zsh/.zprofile; mv profile p; echo evil > profile; echo ok > zsh/plugin; echo end"),
         Call::Tool("write_file", r#"{"path":"@ROW@/zsh/.zlogin","content":"evil"}"#),
         Call::Tool("edit_file", r#"{"path":"@ROW@/gitconfig","old_text":"name = own","new_text":"name = evil"}"#),
         Call::Tool("write_file", r#"{"path":"@ROW@/python","content":"evil"}"#),
