@@ -7,8 +7,24 @@ use std::path::Path;
 use super::folder::look_at;
 use super::place::{Way, is_repository_root, way};
 
-/// Where in a repository's own directory git writes files that it keeps, besides beside these.
-pub(super) const WRITTEN_BY_GIT: [&str; 4] = ["logs", "objects", "refs", "rr-cache"];
+/// Where in a repository's own directory git, or what goes with it, writes files, besides beside these.
+pub(super) const WRITTEN_BY_GIT: [&str; 15] = [
+    "NOTES_MERGE_WORKTREE",
+    "annex",
+    "filter-repo",
+    "fsmonitor--daemon",
+    "lfs",
+    "logs",
+    "lost-found",
+    "objects",
+    "rebase-apply",
+    "rebase-merge",
+    "refs",
+    "reftable",
+    "rr-cache",
+    "sequencer",
+    "svn",
+];
 
 pub(super) fn is_in_git(beneath: &Path) -> bool {
     beneath.iter().any(|name| name == ".git")
@@ -27,7 +43,7 @@ pub(super) fn is_beside_head(root: &Path, top: &OwnedFd, link: &Path) -> bool {
 }
 
 /// Whether a link is deeper in a repository's own directory, where git writes: anywhere in one that is called `.git`, else
-/// where it keeps objects and branches. What else is there may be the person's.
+/// where it writes itself. What else is there may be the person's.
 pub(super) fn is_where_git_writes(root: &Path, top: &OwnedFd, link: &Path) -> bool {
     let Some(folder) = link.parent() else { return false };
     if !may_be_of_git(folder) {

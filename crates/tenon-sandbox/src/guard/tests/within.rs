@@ -35,6 +35,20 @@ fn repositories_where_git_keeps_none_bring_nothing_that_runs() {
 }
 
 #[test]
+fn links_in_folders_that_git_makes_go_wherever_the_repository_is() {
+    let setup = "git init -q --bare b && mkdir -p b/lfs/tmp && ln -s x b/lfs/tmp/own && git init -q --bare w/.git";
+    let attack = "for f in lfs/tmp rebase-merge sequencer svn/refs; do mkdir -p {b,w/.git}/$f && ln -s /x b/$f/l && ln -s /x w/.git/$f/l; done; \
+                  mkdir b/tree && ln -s /x b/tree/l";
+    let found = check_with(setup, attack, |root| {
+        let is_there = |name: &str| root.join(name).symlink_metadata().is_ok();
+        assert!(is_there("b/lfs/tmp/own") && is_there("b/tree/l"));
+    });
+    let places = ["lfs/tmp/l", "rebase-merge/l", "sequencer/l", "svn/refs/l"];
+    let of = |git: &'static str| places.map(|place| format!("{git}/{place}"));
+    assert_eq!(found, [of("b"), of("w/.git")].concat());
+}
+
+#[test]
 #[expect(clippy::disallowed_methods, reason = "plays the person and the command")]
 fn the_repository_of_a_linked_worktree_gets_no_other_one() {
     let folder = tempfile::tempdir().unwrap();
