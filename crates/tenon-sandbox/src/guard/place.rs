@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::item::{Content, Item};
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
-use crate::workspace::above_listed;
+use crate::workspace::{above_listed, is_setting_of_git};
 
 /// What may come to be in a repository's `info`: none of it runs anything.
 const INFO_ALLOWED: [&str; 3] = ["exclude", "sparse-checkout", "refs"];
@@ -333,6 +333,18 @@ pub(super) fn way(root: &Path, folder: &Path) -> Option<Way> {
         };
     }
     Some(way)
+}
+
+/// Returns how many names a repository has that lacks its `HEAD` among others, if a file in it is one of its settings:
+/// beside that, or in `hooks` or `info`, which can also be names on the way to another repository.
+pub(super) fn setting_among_others(root: &Path, file: &Path) -> Option<usize> {
+    let folder = file.parent()?;
+    let is_other = |place: &&Path| way(root, place) == Some(Way::Others);
+    let is_within = folder.ends_with("hooks") || folder.ends_with("info");
+    let above = folder.parent().filter(|_| is_within).filter(is_other);
+    let beside = || is_setting_of_git(file.file_name()?).then_some(folder);
+    let repository = above.or_else(beside).filter(|_| is_other(&folder))?;
+    Some(repository.iter().count())
 }
 
 pub(super) fn is_repository_root(root: &Path) -> bool {

@@ -14,7 +14,7 @@ use rustix::fs::{FileType, Stat};
 use super::folder::{look_at, named, names, open_folder_at};
 use super::item::{HASHED_BYTES_MAX, Item, Room, item, leads_into_git};
 use super::listings::{Entries, Listings, Names};
-use super::place::{Place, is_repository_root};
+use super::place::{Place, is_repository_root, setting_among_others};
 use super::repository::is_where_git_writes;
 use crate::workspace::{is_above_protected, is_setting_of_git, name_of, names_in};
 
@@ -409,30 +409,29 @@ impl<'a> Scan<'a> {
 
     /// Notes the links in a folder in which git writes, wherever they lead.
     pub(super) fn links(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
-        for beneath in self.folders_beside_links(root, top, place, deeper) {
-            self.links(root, top, &beneath, deeper - 1);
+        for (beneath, kind) in self.beside_links(root, top, place, deeper) {
+            if kind.is_dir() {
+                self.links(root, top, &beneath, deeper - 1);
+            }
         }
     }
 
-    /// Notes the links in a folder in which git would follow them to where nobody looks, and returns the folders in it;
-    /// none where it is too deep or there is no room left.
-    fn folders_beside_links(
+    /// Notes the links in a folder in which git would follow them to where nobody looks, and returns what else is there;
+    /// nothing where it is too deep or there is no room left.
+    fn beside_links(
         &mut self,
         root: &Path,
         top: &OwnedFd,
         place: &Path,
         deeper: usize,
-    ) -> Vec<PathBuf> {
+    ) -> Vec<(PathBuf, FileType)> {
         if deeper == 0 || !self.has_room() {
             return Vec::new();
         }
-        let (links, others): (Vec<_>, Vec<_>) =
-            names(top, place).into_iter().partition(|(_, kind)| kind.is_symlink());
-        for (name, _) in links {
-            self.all(root, top, &place.join(name), 0, DEPTH_MAX);
-        }
-        let folders = others.into_iter().filter(|(_, kind)| kind.is_dir());
-        folders.map(|(name, _)| place.join(name)).collect()
+        let all = names(top, place).into_iter().map(|(name, kind)| (place.join(name), kind));
+        let (links, others): (Vec<_>, Vec<_>) = all.partition(|(_, kind)| kind.is_symlink());
+        links.iter().for_each(|(link, _)| self.all(root, top, link, 0, DEPTH_MAX));
+        others
     }
 
     /// Counts a folder beneath a protected name; says whether it may be looked through.
@@ -442,9 +441,15 @@ impl<'a> Scan<'a> {
         has_room
     }
 
+    /// Looks through a folder in which a repository has others, and notes the links in it. What would run programs in
+    /// one counts where it lacks its `HEAD`, too: that may come back.
     pub(super) fn others(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
-        for beneath in self.folders_beside_links(root, top, place, deeper) {
-            if names(top, &beneath).iter().any(|(name, _)| name == "HEAD") {
+        for (beneath, kind) in self.beside_links(root, top, place, deeper) {
+            if !kind.is_dir() {
+                if let Some(depth) = setting_among_others(root, &beneath) {
+                    self.all(root, top, &beneath, depth, DEPTH_MAX);
+                }
+            } else if look_at(top, &beneath.join("HEAD")).is_ok() {
                 self.repository(root, top, &beneath, beneath.iter().count());
                 self.repositories.push(beneath);
             } else {

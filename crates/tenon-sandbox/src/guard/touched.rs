@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 
 use super::folder::{look_at, names};
-use super::place::{Way, way};
+use super::place::{Way, setting_among_others, way};
 use super::repository::{WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository};
 use super::scan::{DEPTH_MAX, Scan};
 use crate::journal::Came;
@@ -44,6 +44,9 @@ impl Role {
         }
         if beneath.file_name() == Some(OsStr::new(".git")) {
             return Self::Repository;
+        }
+        if let Some(depth) = setting_among_others(root, beneath) {
+            return Self::Setting(depth);
         }
         let names: Vec<&OsStr> = beneath.iter().collect();
         // The innermost: a repository has others in it.
@@ -95,6 +98,9 @@ impl Scan<'_> {
     fn folder(&mut self, root: &Path, top: &OwnedFd, beneath: &Path) {
         match Role::of(root, top, beneath) {
             Role::Listed => self.all(root, top, beneath, 0, DEPTH_MAX),
+            _ if way(root, beneath) == Some(Way::Others) && !is_repository(root, top, beneath) => {
+                self.others(root, top, beneath, DEPTH_MAX);
+            }
             Role::Setting(depth) if !beneath.iter().nth(depth).is_some_and(has_others) => {
                 self.all(root, top, beneath, depth, DEPTH_MAX);
             }
@@ -103,10 +109,7 @@ impl Scan<'_> {
                 self.repository(root, top, beneath, beneath.iter().count());
                 self.repositories.push(beneath.to_path_buf());
             }
-            _ => match way(root, beneath) {
-                Some(Way::Others) => self.others(root, top, beneath, DEPTH_MAX),
-                _ => self.hidden(root, top, beneath, DEPTH_MAX),
-            },
+            _ => self.hidden(root, top, beneath, DEPTH_MAX),
         }
     }
 

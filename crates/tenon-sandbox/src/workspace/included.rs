@@ -56,8 +56,14 @@ fn settings(own: &Path) -> Vec<PathBuf> {
                 return files;
             }
             left -= 1;
-            let is_own = rustix::fs::lstat(inner.join("HEAD")).is_ok();
-            if is_own { owners.push(inner) } else { folders.push(inner) }
+            let has = |name: &str| rustix::fs::lstat(inner.join(name)).is_ok();
+            // One without its `HEAD` may get it back, or be a name on the way to another.
+            if has("HEAD") || has("config") {
+                owners.push(inner.clone());
+            }
+            if !has("HEAD") {
+                folders.push(inner);
+            }
         }
     }
 }

@@ -35,6 +35,35 @@ fn repositories_where_git_keeps_none_bring_nothing_that_runs() {
 }
 
 #[test]
+fn a_submodule_that_lacks_its_head_gets_nothing_that_runs() {
+    let own = ".git/modules/a/b";
+    let setup = format!(
+        "git init -q . && mkdir -p .git/modules/a && git init -q --separate-git-dir {own} m && \
+         mkdir -p {own}/hooks {own}/info && echo own > {own}/hooks/pre-push && rm {own}/HEAD"
+    );
+    let attack = format!(
+        "cd {own} && git config -f config core.fsmonitor evil && git config -f config user.name n && \
+         echo ../x > commondir && echo evil | tee hooks/pre-push hooks/post-merge > info/attributes && \
+         cd ../../.. && mkdir -p worktrees/w && git config -f worktrees/w/config.worktree core.pager evil"
+    );
+    let kept =
+        [(".git/modules/a/b/hooks/pre-push", "own\n"), (".git/modules/a/b/hooks/post-merge", "-")];
+    let expected = [
+        ".git/modules/a/b/commondir",
+        ".git/modules/a/b/config",
+        ".git/modules/a/b/hooks/post-merge",
+        ".git/modules/a/b/hooks/pre-push",
+        ".git/modules/a/b/info/attributes",
+        ".git/worktrees/w/config.worktree",
+    ];
+    assert_eq!(check(&setup, &attack, &kept), expected);
+    // Names that settings have can be those of submodules.
+    let work =
+        "for name in hooks info/x config/hooks; do git init -q --bare .git/modules/$name; done";
+    assert_eq!(check(&setup, work, &[]), [""; 0]);
+}
+
+#[test]
 fn links_in_folders_that_git_makes_go_wherever_the_repository_is() {
     let setup = "git init -q --bare b && mkdir -p b/lfs/tmp && ln -s x b/lfs/tmp/own && git init -q --bare w/.git";
     let attack = "for f in lfs/tmp rebase-merge sequencer svn/refs; do mkdir -p {b,w/.git}/$f && ln -s /x b/$f/l && ln -s /x w/.git/$f/l; done; \

@@ -119,6 +119,14 @@ const CASES: &[Case] = &[
         "cd r/.git; grep -q ok hooks/pre-commit && test ! -e hooks/pre-push && ! grep -q evil config",
     ),
     case(
+        "git init -q r; mkdir -p r/.git/modules; git init -q --bare r/.git/modules/s",
+        &[
+            "mv r/.git/modules/s/HEAD h",
+            "cd r/.git/modules; mkdir -p s/hooks n/hooks; echo evil | tee s/hooks/post-checkout n/hooks/pre-push; git config -f s/config core.fsmonitor evil; mv n m",
+        ],
+        "cd r/.git/modules; test ! -e s/hooks/post-checkout -a ! -e m/hooks/pre-push && ! grep -q evil s/config",
+    ),
+    case(
         "",
         &[
             "mkdir -p x/objects x/refs x/hooks; git config -f x/config core.fsmonitor evil; echo evil > x/hooks/post-merge",

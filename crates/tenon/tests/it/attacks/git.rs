@@ -197,6 +197,15 @@ pub(super) const ROWS: &[Row] = &[
         .prints(&["2", "end"])
         .after("cd proj; test \"$(cat main/file main/build notes)\" = \"$(printf 'own\\nown\\nown')\" && test -e refs/heads/other -a -e refs/tags/one -a -e main/.git")
         .needs(&["git"]),
+    row("git: a submodule whose repository lacks its HEAD for a while", &[
+        Call::Script("mv .git/modules/a/part/HEAD gone; echo end"),
+        Call::Script("cd .git/modules/a/part; printf '[core]\\n\\tfsmonitor = evil\\n' >> config; mkdir -p hooks; echo evil | tee hooks/post-checkout info/attributes; echo evil > commondir"),
+        Call::Script("mkdir -p .git/modules/b/hooks; echo evil > .git/modules/b/hooks/post-checkout; mv .git/modules/b .git/modules/c; cp gone .git/modules/c/HEAD; mv gone .git/modules/a/part/HEAD"),
+    ])
+        .prepare("git init -q -b main .; mkdir -p .git/modules/a; git clone -q --bare . .git/modules/a/part")
+        .prints(&["end", "put back as it was"])
+        .after("! grep -rqs evil .git && test -e .git/modules/a/part/HEAD")
+        .needs(&["git"]),
     row("links in a repository's directory", &[Call::Script(
         "rm -f .git/logs/HEAD .git/logs/refs/heads/main .git/COMMIT_EDITMSG; ln -s $TOP/file .git/logs/HEAD; ln -s ../../../hooks/pre-commit .git/logs/refs/heads/main; for name in COMMIT_EDITMSG FETCH_HEAD ORIG_HEAD; do ln -sf $TOP/file .git/$name; done; echo end",
     )])
