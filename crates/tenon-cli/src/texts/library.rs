@@ -252,6 +252,9 @@ texts! {
     "{change}; put back as it was", "{change}；已恢复原状";
     "{change}; it could NOT be put back", "{change}；无法恢复原状";
     "protected: the command made more in {path} than could be looked through; what it made there can run programs", "受保护：命令在 {path} 中创建的内容多得无法全部检查；其中的内容可能会运行程序";
+    "protected: {path} has more files at protected names than are looked through, and without undo it is not known what commands touch in the others; they can run programs", "受保护：{path} 中受保护名称的文件多于会检查的数量；没有撤销记录，无法知道命令动过其余哪些文件，而它们可能会运行程序";
+    "protected: {path} has more folders than are looked through, and without undo it is not known what commands touch in the others; files there can run programs", "受保护：{path} 中的文件夹多于会检查的数量；没有撤销记录，无法知道命令在其余文件夹中动过什么，而那里的文件可能会运行程序";
+    "protected: {path} has more settings of git than are looked through, and it is not known what the others include; files that commands write can be among that, and run programs", "受保护：{path} 中 git 的设置多于会检查的数量，无法知道其余设置引入了哪些文件；命令写入的文件可能在其中，并会运行程序";
     "protected: {path} was made", "受保护：创建了 {path}";
     "protected: {path} was changed", "受保护：改动了 {path}";
     "protected: {path} got other permissions", "受保护：{path} 的权限被改动";

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::Guard;
 use super::folder::open_folder_at;
-use super::scan::{Limits, Scan, Stamps, look};
+use super::limits::Limits;
+use super::scan::{Scan, Stamps, look};
 use crate::journal::Came;
 
 impl Guard {

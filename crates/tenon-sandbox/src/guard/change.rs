@@ -37,6 +37,11 @@ pub enum ProtectedChangeKind {
     /// There are more folders beneath this root than are looked through, and what commands touch in
     /// the others is not recorded.
     NotRecorded,
+    /// The same of files at protected names.
+    FilesNotRecorded,
+    /// There are more settings of git beneath this root than are looked through, and it is not known which
+    /// files the others include.
+    NotFollowed,
     /// Somebody moved this root while commands ran. What they did is looked at before the next one, once
     /// the root is back.
     Unlooked,
@@ -58,6 +63,20 @@ impl fmt::Display for ProtectedChange {
                     formatter,
                     "protected: {path} has more folders than are looked through, and without undo \
                      it is not known what commands touch in the others; files there can run programs"
+                );
+            }
+            ProtectedChangeKind::FilesNotRecorded => {
+                return write!(
+                    formatter,
+                    "protected: {path} has more files at protected names than are looked through, and \
+                     without undo it is not known what commands touch in the others; they can run programs"
+                );
+            }
+            ProtectedChangeKind::NotFollowed => {
+                return write!(
+                    formatter,
+                    "protected: {path} has more settings of git than are looked through, and it is not known \
+                     what the others include; files that commands write can be among that, and run programs"
                 );
             }
             ProtectedChangeKind::Unlooked => {

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::item::Item;
+use super::limits::Limits;
 use super::listings::Listings;
 use super::others::Others;
 use super::place::Place;
 use super::recorded::{LIMITS, left, told};
-use super::scan::{Limits, Stamps, look, scan};
+use super::scan::{Stamps, look, scan};
 use super::{Guard, ProtectedChange};
 use crate::journal::{Journal, LeftBehind};
 

@@ -20,6 +20,7 @@ mod item;
 mod kept_names;
 mod killed;
 mod left_own;
+mod limits;
 mod listings;
 mod moves;
 mod note;
@@ -28,6 +29,7 @@ mod own;
 mod permissions;
 mod place;
 mod put;
+mod reach;
 mod recorded;
 mod repository;
 mod scan;
@@ -46,6 +48,8 @@ use self::held::Held;
 use self::item::{Item, Room};
 pub use self::killed::{LookedAfter, look_after_killed};
 pub use self::left_own::{OwnLookedAfter, look_after_own};
+pub use self::limits::GUARDED_FOLDERS_MAX;
+use self::limits::Limits;
 pub(crate) use self::listings::Listings;
 pub(crate) use self::note::FOLDER as NOTES;
 use self::note::{Note, Noted};
@@ -54,9 +58,8 @@ use self::own::Own;
 use self::place::Place;
 use self::put::{remove, write};
 use self::recorded::recorded;
-pub use self::scan::GUARDED_FOLDERS_MAX;
 pub(crate) use self::scan::list;
-use self::scan::{Limits, MINOR_BYTES_MAX, Stamps, link_above, look, look_for_folder, scan};
+use self::scan::{MINOR_BYTES_MAX, Stamps, link_above, look, look_for_folder, scan};
 use crate::git_config;
 use crate::git_includes::Includes;
 use crate::journal::{Checkpoint, KeptName, Moment};
@@ -103,10 +106,8 @@ pub(crate) struct Guard {
     folders: Option<usize>,
     /// What a look goes through while commands run.
     limits: Limits,
-    /// Whether the look before came to everything.
-    is_whole: bool,
-    /// How many levels of folders it came to the end of.
-    levels: usize,
+    /// What the look before left of its own.
+    left: Limits,
     running: usize,
     /// When the first of these began; none where commands of another session ran by then.
     since: Option<Moment>,
@@ -116,8 +117,8 @@ pub(crate) struct Guard {
     kept_names: Vec<KeptName>,
     /// One that writes is recorded nowhere.
     is_unrecorded: bool,
-    /// That not everything can be looked at then is told once.
-    is_unrecorded_told: bool,
+    /// That not everything can be looked at is told once.
+    lacks_told: Vec<ProtectedChangeKind>,
     /// A command ended without a look: its caller went away.
     unchecked: bool,
     /// Found by a look that belongs to no caller.
@@ -171,13 +172,15 @@ impl Guard {
             let (found, left) = scan(&self.roots, &self.before, stamps, &mut self.listings, most);
             let mut before = self.own.before(&self.roots, &self.before);
             before.extend(found);
+            if !left.are_left() {
+                self.keep_known(&mut before);
+            }
             others.correct(&mut before, &self.roots);
             let known = std::mem::replace(&mut self.before, before);
             self.follow_includes(&known, &others);
             self.note_folders();
             self.folders = Some(self.most.folders - left.folders);
-            self.limits = self.most.after(left);
-            (self.is_whole, self.levels) = (left.are_left(), left.whole_levels());
+            (self.limits, self.left) = (self.most.after(left), left);
             let identity = |path: &PathBuf| Some((path.clone(), identity_of_folder(path)?));
             self.frozen = frozen.iter().filter_map(identity).collect();
             self.note()?;
@@ -229,7 +232,7 @@ impl Guard {
         let own = if self.own.has_more() { &[] } else { self.own.led_to() };
         let saying = Saying {
             roots: &self.roots,
-            levels: self.levels,
+            levels: self.left.whole_levels(),
             frozen: &self.frozen,
             own: own.iter().map(Place::path).collect(),
             included: self.included.keys().map(Place::path).collect(),
@@ -310,7 +313,7 @@ impl Guard {
 
     /// Takes in that nobody read what the last command's look told.
     pub(crate) fn was_nobodys(&mut self) {
-        self.is_unrecorded_told = false;
+        self.lacks_told.clear();
     }
 
     /// Takes in what the settings of git that were found include. What is as in `known` is not read
@@ -381,7 +384,7 @@ impl Guard {
                 None => after.extend(link_above(place)),
             }
         }
-        let hides = if self.is_whole {
+        let hides = if self.left.are_left() {
             !left.are_left()
         } else {
             let recorded = recorded(&self.checkpoints, &self.before, self.since);
@@ -391,13 +394,14 @@ impl Guard {
             }
             recorded.has_gaps
         };
-        let kind = match (hides || self.own.has_more(), self.is_unrecorded && !self.is_whole) {
-            (true, _) => ProtectedChangeKind::TooMany,
-            (false, true) if !std::mem::replace(&mut self.is_unrecorded_told, true) => {
-                ProtectedChangeKind::NotRecorded
-            }
-            (false, _) => return (after, None),
+        let kind = match hides || self.own.has_more() {
+            true => Some(ProtectedChangeKind::TooMany),
+            false => self.lack().filter(|lack| !self.lacks_told.contains(lack)),
         };
+        let Some(kind) = kind else { return (after, None) };
+        if kind != ProtectedChangeKind::TooMany {
+            self.lacks_told.push(kind.clone());
+        }
         let path = self.roots.first().cloned().unwrap_or_default();
         (after, Some(ProtectedChange { path, kind, found: None, by_name: false, put_back: false }))
     }

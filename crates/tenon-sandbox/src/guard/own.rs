@@ -9,8 +9,9 @@ use std::path::PathBuf;
 
 use super::folder::open_folder_at;
 use super::item::Item;
+use super::limits::Limits;
 use super::place::Place;
-use super::scan::{DEPTH_MAX, Limits, Scan, Stamps, link_above, look};
+use super::scan::{DEPTH_MAX, Scan, Stamps, link_above, look};
 use crate::links::{leads_into, resolved};
 
 #[derive(Default)]

@@ -196,9 +196,16 @@ impl Place {
     pub(super) fn is_minor(&self) -> bool {
         let name = self.beneath.file_name().unwrap_or_default().as_bytes();
         let is_setting = [&b"config"[..], b"config.worktree"].contains(&name);
-        self.is_in_repository()
+        (name.ends_with(b".sample") || name.starts_with(b"config") && !is_setting)
             && !self.is_included()
-            && (name.ends_with(b".sample") || name.starts_with(b"config") && !is_setting)
+            && self.is_in_repository()
+    }
+
+    /// Whether git takes settings from there, or goes from there to where more of them are.
+    pub(super) fn says_what_git_runs(&self) -> bool {
+        let name = self.beneath.file_name();
+        let leads_on = || name == Some(OsStr::new("commondir")) && self.is_in_repository();
+        name == Some(OsStr::new(".git")) || leads_on() || self.is_git_config()
     }
 
     /// Whether a command that made it may take it away again: not what says where a repository is.

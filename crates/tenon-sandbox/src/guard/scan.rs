@@ -13,6 +13,7 @@ use rustix::fs::{FileType, Stat};
 
 use super::folder::{look_at, named, names, open_folder_at};
 use super::item::{HASHED_BYTES_MAX, Item, Room, item, leads_into_git};
+use super::limits::Limits;
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root, setting_among_others};
 use super::repository::is_where_git_writes;
@@ -32,80 +33,6 @@ pub(super) const BYTES_MAX: usize = 64 << 20;
 /// How much is kept of what commands made, and of what nothing runs: of more the hash, so that it takes
 /// nobody's place.
 pub(super) const MINOR_BYTES_MAX: usize = 8 << 20;
-
-/// What a look goes through of each kind in less than 10 ms.
-const MOST: usize = 2_000;
-
-/// The same after a command, of what was whole before it: what is beyond is its own, and it took
-/// longer to make it.
-const MOST_GROWN: usize = 100_000;
-
-/// How many folders a look goes through where it need not read those that did not change: about a tenth
-/// of a second.
-pub const GUARDED_FOLDERS_MAX: usize = 50_000;
-
-/// How much a look goes through, or may still go through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Limits {
-    /// The upper ones first.
-    pub(super) folders: usize,
-    /// Of these, those that each look has to read again.
-    unkept_folders: usize,
-    /// Beneath protected names, besides the others.
-    protected_folders: usize,
-    /// With protected names.
-    files: usize,
-    /// Of folders beneath each root, the levels that a look came to the end of.
-    levels: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self::before(GUARDED_FOLDERS_MAX)
-    }
-}
-
-impl Limits {
-    /// Returns the limits before a command, of so many folders.
-    pub(super) const fn before(folders: usize) -> Self {
-        let levels = usize::MAX;
-        Self { folders, unkept_folders: MOST, protected_folders: MOST, files: MOST, levels }
-    }
-
-    /// Of what a command touched.
-    pub(super) const TOUCHED: Self = Self {
-        folders: MOST_GROWN,
-        unkept_folders: MOST_GROWN,
-        protected_folders: MOST_GROWN,
-        files: MOST_GROWN,
-        levels: usize::MAX,
-    };
-
-    /// Returns the limits after a command, if the look before it, which had these, `left` so much.
-    /// What that did not come to the end of stays as it is: what was there already would count as
-    /// made.
-    pub(super) fn after(self, left: Self) -> Self {
-        let most = |left: usize, before: usize| if left > 0 { MOST_GROWN } else { before };
-        Self {
-            folders: most(left.folders, self.folders),
-            unkept_folders: most(left.unkept_folders, self.unkept_folders),
-            protected_folders: most(left.protected_folders, self.protected_folders),
-            files: most(left.files, self.files),
-            levels: self.levels,
-        }
-    }
-
-    /// Returns how many levels of folders a look that left so much came to the end of.
-    pub(super) fn whole_levels(self) -> usize {
-        if self.files > 0 && self.protected_folders > 0 { self.levels } else { 0 }
-    }
-
-    /// Whether a look that left so much came to the end of everything.
-    pub(super) fn are_left(self) -> bool {
-        let Self { folders, unkept_folders, protected_folders, files, levels: _ } = self;
-        [folders, unkept_folders, protected_folders, files].iter().all(|left| *left > 0)
-    }
-}
 
 /// Which files are as they were if their stamps are.
 ///
@@ -528,7 +455,7 @@ impl<'a> Scan<'a> {
         repository: usize,
         deeper: usize,
     ) {
-        if self.left.files == 0 || deeper == 0 {
+        if deeper == 0 {
             return;
         }
         let Ok(handle) = look_at(top, named(beneath)) else { return };
@@ -539,15 +466,30 @@ impl<'a> Scan<'a> {
                 return;
             }
             self.note_folder(Place::new(root, beneath, repository), &handle, &stat);
-            for (name, _) in names(top, beneath) {
-                self.all(root, top, &beneath.join(name), repository, deeper - 1);
+            for (name, kind) in names(top, beneath) {
+                let beneath = beneath.join(name);
+                if kind.is_dir() || *self.left_of(&Place::new(root, &beneath, repository)) > 0 {
+                    self.all(root, top, &beneath, repository, deeper - 1);
+                }
             }
             return;
         }
         let place = Place::new(root, beneath, repository);
+        let Some(left) = self.left_of(&place).checked_sub(1) else { return };
+        *self.left_of(&place) = left;
         let item = self.item(top, &place, &stat);
         let item = self.with_room(&place, item);
-        self.left.files -= 1;
         self.found.insert(place, item);
+    }
+
+    /// Returns how many files such as this one may still be looked at.
+    fn left_of(&mut self, place: &Place) -> &mut usize {
+        if place.is_minor() {
+            &mut self.left.minor
+        } else if place.says_what_git_runs() {
+            &mut self.left.settings
+        } else {
+            &mut self.left.files
+        }
     }
 }

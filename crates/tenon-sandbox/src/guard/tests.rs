@@ -36,13 +36,18 @@ fn check_with(setup: &str, attack: &str, look: impl FnOnce(&Path)) -> Vec<String
     guard.begin(&roots, &[], Journaled::Nowhere).unwrap();
     shell(attack);
     let mut changes = guard.end(None);
-    changes.retain(|change| change.kind != ProtectedChangeKind::NotRecorded);
+    changes.retain(|change| !is_lack(&change.kind));
     look(&root);
     assert!(changes.iter().all(|change| change.put_back), "{changes:?}");
     changes
         .iter()
         .map(|change| change.path.strip_prefix(&root).unwrap().display().to_string())
         .collect()
+}
+
+/// Whether it says only that not everything is looked at.
+fn is_lack(kind: &ProtectedChangeKind) -> bool {
+    matches!(kind, ProtectedChangeKind::NotRecorded | ProtectedChangeKind::FilesNotRecorded)
 }
 
 /// Returns what is in a file, or the permissions of a folder.

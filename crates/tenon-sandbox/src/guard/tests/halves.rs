@@ -39,7 +39,7 @@ impl Job {
 
     fn end(&mut self) -> Vec<String> {
         let mut changes = self.guard.end(None);
-        changes.retain(|change| change.kind != ProtectedChangeKind::NotRecorded);
+        changes.retain(|change| !is_lack(&change.kind));
         assert!(changes.iter().all(|change| change.put_back), "{changes:?}");
         let name = |path: &Path| path.strip_prefix(&self.root).unwrap().display().to_string();
         changes.iter().map(|change| name(&change.path)).collect()

@@ -95,3 +95,55 @@ fn what_a_command_made_gets_no_programs_later() {
     assert_eq!(told, ["n/.git/config", "n/.git/config3", "n/.git/config9"]);
     work.shell("! grep -l evil n/.git/config*");
 }
+
+/// Makes so many repositories at the top, whose directories have these files.
+fn many(count: usize, files: &str) -> String {
+    format!("mkdir -p r{{1..{count}}}/.git/hooks; echo r{{1..{count}}}/.git/{files} | xargs touch")
+}
+
+const INCLUDING: &str =
+    "git init -q y/y && touch inc && git config -f y/y/.git/config include.path ../../../inc";
+
+#[test]
+fn samples_of_hooks_hide_no_settings() {
+    let mut work = Work::new();
+    work.shell(INCLUDING);
+    work.shell(&many(180, "{config,hooks/{1..14}.sample}"));
+    let evil =
+        "git config -f inc core.fsmonitor evil && git config -f y/y/.git/config core.pager evil";
+    let expected = ["inc", "y/y/.git/config"];
+    assert_eq!(work.run(evil), expected.map(|name| (name.to_owned(), true)));
+    work.shell("! grep -l evil inc y/y/.git/config");
+}
+
+#[test]
+fn what_was_there_is_looked_at_however_much_a_command_makes() {
+    let mut work = Work::new();
+    work.shell(INCLUDING);
+    work.shell("echo own > y/y/.git/hooks/pre-push");
+    assert_eq!(work.run(&many(2_100, "{config,hooks/a.sample}")), []);
+    let evil = "git config -f inc core.fsmonitor evil && echo evil > y/y/.git/hooks/pre-push && chmod 777 y/y/.git/hooks";
+    let told = work.run(evil);
+    let expected = ["", "y/y/.git/hooks", "inc", "y/y/.git/hooks/pre-push"];
+    assert_eq!(told, expected.map(|name| (name.to_owned(), !name.is_empty())));
+    // What the person took away, or wrote, is the new state.
+    work.shell("echo new > y/y/.git/hooks/pre-push && rm inc");
+    assert_eq!(
+        work.run("echo evil > y/y/.git/hooks/pre-push"),
+        [("y/y/.git/hooks/pre-push".to_owned(), true)]
+    );
+    work.shell("grep -qx new y/y/.git/hooks/pre-push && ! test -e inc");
+}
+
+#[test]
+fn that_there_are_more_files_than_are_looked_at_is_told_once() {
+    let mut work = Work::new();
+    work.shell(&many(2_100, "config"));
+    let mut kinds = |journaled| -> Vec<_> {
+        work.guard.begin(std::slice::from_ref(&work.root), &[], journaled).unwrap();
+        work.guard.end(None).into_iter().map(|change| change.kind).collect()
+    };
+    assert_eq!(kinds(Journaled::Needless), []);
+    assert_eq!(kinds(Journaled::Nowhere), [ProtectedChangeKind::FilesNotRecorded]);
+    assert_eq!(kinds(Journaled::Nowhere), []);
+}

@@ -476,3 +476,16 @@ fn without_undo_it_is_told_once_that_not_all_is_looked_at() {
     assert_eq!(told(scene.start("true", &scene.sandbox)), [ProtectedChangeKind::NotRecorded]);
     assert_eq!(told(scene.start("true", &scene.sandbox)), []);
 }
+
+#[test]
+fn with_undo_it_is_told_once_that_not_all_settings_of_git_are_looked_at() {
+    let scene = small_scene(Walls::A, false);
+    let (_, made) =
+        ours(&scene.root(), "mkdir -p r{1..2100}/.git; echo r{1..2100}/.git/config | xargs touch");
+    assert_eq!(made, "");
+    let told = |command: &str| -> Vec<_> {
+        scene.run(command).0.protected.into_iter().map(|change| change.kind).collect()
+    };
+    assert_eq!(told("touch a"), [ProtectedChangeKind::NotFollowed]);
+    assert_eq!(told("touch b"), []);
+}

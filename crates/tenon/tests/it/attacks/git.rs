@@ -141,6 +141,15 @@ pub(super) const ROWS: &[Row] = &[
     .prints(&["put back as it was"])
     .after("! git config --list | grep evil && git config -f team.cfg include.path | grep -qx l && test ! -L conf")
     .needs(&["git"]),
+    row("git: a file that settings include, behind many samples of hooks", &[
+        Call::Script("for n in $(seq 150); do cp -r many $n; done; echo made"),
+        Call::Script("printf '[core]\\n\\tfsmonitor = evil\\n' > team.cfg; echo end"),
+    ])
+    .prepare("mkdir -p many/.git/hooks z/z; touch many/.git/config many/.git/hooks/{1..14}.sample team.cfg; git init -q z/z/r; git -C z/z/r config include.path ../../../../team.cfg")
+    .alone()
+    .prints(&["made", "end", "put back as it was"])
+    .after("! git -C z/z/r config --list | grep evil && test -e 150/.git/hooks/14.sample")
+    .needs(&["git"]),
     row("git: files that settings include, by the tools", &[
         Call::Tool("read_file", r#"{"path":"@ROW@/team.cfg"}"#),
         Call::Tool("write_file", r#"{"path":"@ROW@/team.cfg","content":"[core]\nfsmonitor = evil\n"}"#),
