@@ -12,6 +12,7 @@ mod undo;
 mod walls;
 
 use std::{
+    fmt::Display,
     fs::Metadata,
     num::NonZeroU32,
     os::unix::fs::MetadataExt,
@@ -301,6 +302,7 @@ async fn only_model(config: &Config, endpoint: &Endpoint) -> Result<String, CliE
 
 /// Opens the folders of a session.
 pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace, CliError> {
+    refuse_link_of_a_session(&config.root, config)?;
     let mut workspace = Workspace::open(&config.root).map_err(no_folder)?;
     let mut added = Vec::new();
     for folder in &config.settings.add_dir {
@@ -309,11 +311,7 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     added.extend(args.add_dir.iter().map(|folder| config.absolute(folder)));
     for folder in added {
         let folder = config.folders.named_as_home(folder);
-        if let Some(link) = link_of_a_session(&folder, config) {
-            let (path, link) = (folder.display(), link.display());
-            let why = Text::LinkOfSession.with(&[("path", &path), ("link", &link)]);
-            return Err(CliError::usage(why).with_hint(Text::HintLinkOfSession));
-        }
+        refuse_link_of_a_session(&folder, config)?;
         workspace = workspace.with_root(&folder).map_err(no_folder)?;
     }
     if let Some(store) = workspace.roots().iter().find(|root| is_in_undo_store(root)) {
@@ -332,24 +330,27 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
 /// By how much file systems may be behind the clock, in milliseconds: a tick of the slowest kernels.
 const TICK_MS: i64 = 10;
 
-/// Returns a link on the way to a folder that a command of a session may have made: one in the workspace of a
-/// session, no older than the first one there.
-fn link_of_a_session(folder: &Path, config: &Config) -> Option<PathBuf> {
+/// Refuses a folder if a link on the way to it may be a command's: one that leads out of the workspace of a session, no
+/// older than the first one there.
+fn refuse_link_of_a_session(folder: &Path, config: &Config) -> Result<(), CliError> {
     let links = links_to(folder);
     if links.is_empty() {
-        return None;
+        return Ok(());
     }
     let sessions = list_sessions(&config.folders.sessions()).unwrap_or_default();
-    let may_have_made = |link: &Path| {
+    let may_be_made = |(link, end): &(PathBuf, PathBuf)| {
         let within = |session: &&SessionSummary| {
-            link != session.workspace && link.starts_with(&session.workspace)
+            let root = &session.workspace;
+            link != root && link.starts_with(root) && !end.starts_with(root)
         };
         let began = sessions.iter().filter(within).map(|session| session.started_ms).min();
         let changed = |link: Metadata| link.ctime() * 1000 + link.ctime_nsec() / 1_000_000;
         let changed = link.symlink_metadata().map_or(i64::MAX, changed);
         began.is_some_and(|began| changed + TICK_MS >= began.cast_signed())
     };
-    links.into_iter().map(|(link, _)| link).find(|link| may_have_made(link))
+    let Some((link, _)) = links.into_iter().find(may_be_made) else { return Ok(()) };
+    let names: [(&str, &dyn Display); 2] = [("path", &folder.display()), ("link", &link.display())];
+    Err(CliError::usage(Text::LinkOfSession.with(&names)).with_hint(Text::HintLinkOfSession))
 }
 
 /// Closes to file tools where programs keep secrets and what is tenon's own, and protects what the user's programs

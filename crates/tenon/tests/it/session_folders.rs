@@ -309,7 +309,11 @@ fn a_folder_is_not_added_through_a_link_that_a_session_may_have_made() {
         run.ends_with(2)
             .says(&["leads through the symbolic link", "name the folder that it leads to"]);
     }
-    // The person's own link, and the folder by its name.
+    let run = turn(&place, "work", std::slice::from_ref(&read), &["--cwd", "../other/lib"]);
+    run.ends_with(2).says(&["leads through the symbolic link"]);
+    // The person's own link, the folder by its name, and a link that leads nowhere else.
+    symlink("sub", place.path("other/within")).unwrap();
+    turn(&place, "work", &[], &["--add-dir", "../other/within"]).ends_with(0);
     for named in ["../other/mine", "../keys"] {
         let run = turn(&place, "work", std::slice::from_ref(&read), &["--add-dir", named]);
         assert!(run.ends_with(0).out.contains("secret"), "{named}");
