@@ -13,7 +13,7 @@ use rustix::{
     termios::{QueueSelector, tcflush},
 };
 use tenon_agent::{Answer, CommandPart, Leaves, Question};
-use tenon_model::visible;
+use tenon_model::{is_blank, visible};
 use tenon_sandbox::{Access, Conflicts};
 
 use crate::{
@@ -340,7 +340,7 @@ pub(crate) fn folded(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut empty = 0;
     for line in text.split('\n').chain(["."]) {
-        if line.trim().is_empty() {
+        if line.chars().all(is_blank) {
             empty += 1;
             continue;
         }
@@ -358,9 +358,9 @@ pub(crate) fn folded(text: &str) -> String {
 fn with_blanks_counted(line: &str) -> String {
     let mut counted = String::with_capacity(line.len());
     let mut rest = line;
-    while let Some(at) = rest.find(char::is_whitespace) {
+    while let Some(at) = rest.find(is_blank) {
         let (before, behind) = rest.split_at(at);
-        let after = behind.trim_start();
+        let after = behind.trim_start_matches(is_blank);
         let (run, _) = behind.split_at(behind.len() - after.len());
         counted.push_str(before);
         match run.chars().count() {
@@ -467,6 +467,8 @@ mod tests {
             (&format!("sudo ls{}; rm x", " ".repeat(2_500)), "sudo ls ␣×2500 ; rm x".to_owned()),
             (&format!("a{}b", "\t".repeat(30)), "a ␣×30 b".to_owned()),
             (&format!("a{}b", "\u{3000}".repeat(30)), "a ␣×30 b".to_owned()),
+            (&format!("a{}b", "\u{2800} ".repeat(15)), "a ␣×30 b".to_owned()),
+            (&format!("a\n{}b", "\u{2800}\n".repeat(40)), "a\n␊×40\nb".to_owned()),
             (&format!("a{}b", "\n".repeat(36)), "a\n␊×35\nb".to_owned()),
             (&format!("a\n{}b", "  \n".repeat(40)), "a\n␊×40\nb".to_owned()),
             (&"\n".repeat(9), "␊×10".to_owned()),

@@ -44,5 +44,5 @@ pub use providers::{
 pub use pulse::Pulse;
 pub use retry::RetryPolicy;
 pub use sse::{EventTooLarge, SseEvent, SseParser};
-pub use text::{Secret, Untrusted, decoded, visible};
+pub use text::{Secret, Untrusted, decoded, is_blank, printable, visible};
 pub use wire_form::written_again;

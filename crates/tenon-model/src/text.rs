@@ -93,25 +93,23 @@ impl From<String> for Untrusted {
 }
 
 /// Returns `text` with everything but newline, tab and printable characters made visible: control
-/// characters as their pictures (`␛`), what reorders or hides text (bidirectional controls,
-/// zero-width characters, tags) as `⟨U+202E⟩`.
+/// characters as their pictures (`␛`), what reorders, hides or shows nothing (bidirectional controls,
+/// zero-width characters, tags, fillers) as `⟨U+202E⟩`.
 ///
-/// The joiners and variants that emoji and some scripts need (U+200C, U+200D, U+FE00 to U+FE0F) pass,
-/// but not behind an ASCII character, where they only make one name look like another; a keycap's
-/// (`1️⃣`) does. All else is judged alone, so pieces of a stream give the same as the whole.
+/// The joiners and variants that emoji and some scripts need (U+200C, U+200D, U+FE00 to U+FE0F, and
+/// behind Mongolian letters U+180B to U+180D and U+180F) pass, one of each behind a character. They do
+/// not pass behind an ASCII character, where they only make one name look like another; a keycap's
+/// (`1️⃣`) does. All else is judged alone, so pieces of a stream give the same as the whole but for
+/// several of these in a row.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    let is_unsafe = |(at, character): (usize, char)| match character {
-        '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' => is_out_of_place(text, at, character),
-        _ => is_unsafe(character),
-    };
-    let Some((first, _)) = text.char_indices().find(|found| is_unsafe(*found)) else {
+    let Some((first, ..)) = judged(text).find(|(.., is_unsafe)| *is_unsafe) else {
         return Cow::Borrowed(text);
     };
     let mut shown = String::with_capacity(text.len() + 16);
     shown.push_str(text.split_at(first).0);
-    for (at, character) in text.char_indices().skip_while(|(at, _)| *at < first) {
+    for (_, character, is_unsafe) in judged(text).skip_while(|(at, ..)| *at < first) {
         match character {
-            _ if !is_unsafe((at, character)) => shown.push(character),
+            _ if !is_unsafe => shown.push(character),
             '\0'..='\u{1f}' => shown.push(picture(character)),
             '\u{7f}' => shown.push('␡'),
             _ => shown.push_str(&format!("⟨U+{:04X}⟩", u32::from(character))),
@@ -120,14 +118,100 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a joiner or variant changes how nothing before it looks. At the beginning it may belong to an
-/// earlier piece of a stream.
-fn is_out_of_place(text: &str, at: usize, character: char) -> bool {
-    let (before, rest) = text.split_at(at);
-    match before.chars().next_back() {
-        Some('0'..='9' | '#' | '*') if character == '\u{fe0f}' => false,
-        Some(before) => before.is_ascii(),
-        None => character < '\u{fe00}' && rest.chars().nth(1).is_some_and(|next| next.is_ascii()),
+/// Returns `text` without what [`visible`] would make visible: what another program takes from a
+/// person's clipboard is then what the person saw.
+///
+/// ```
+/// assert_eq!(tenon_model::printable("ls\u{1b}[201~\r\n\tend\u{200b}"), "ls[201~\n\tend");
+/// ```
+pub fn printable(text: &str) -> String {
+    let seen = judged(text).filter(|(.., is_unsafe)| !is_unsafe);
+    seen.map(|(_, character, _)| character).collect()
+}
+
+/// Returns whether `character` takes room on a screen and shows nothing: white space, and the empty
+/// pattern of braille, which is none by name.
+///
+/// ```
+/// assert!([' ', '\t', '\u{3000}', '\u{2800}'].into_iter().all(tenon_model::is_blank));
+/// ```
+pub fn is_blank(character: char) -> bool {
+    character.is_whitespace() || character == '\u{2800}'
+}
+
+/// Returns each character of `text` with its place and whether it must not be shown as it is.
+fn judged(text: &str) -> impl Iterator<Item = (usize, char, bool)> {
+    let mut sight = Sight::default();
+    text.char_indices().map(move |(at, character)| {
+        let next = || text.get(at..).and_then(|rest| rest.chars().nth(1));
+        (at, character, sight.is_unsafe(character, next))
+    })
+}
+
+/// What stands in front of a character, as far as that decides whether it may be shown.
+#[derive(Default)]
+struct Sight {
+    /// The last that is no joiner and no variant. None at the beginning: it may be in an earlier piece
+    /// of a stream.
+    base: Option<char>,
+    /// What followed it.
+    follower: Option<Follower>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Follower {
+    Variant,
+    Joiner,
+}
+
+impl Sight {
+    fn is_unsafe(&mut self, character: char, next: impl FnOnce() -> Option<char>) -> bool {
+        let (follower, is_in_place) = match character {
+            '\u{fe00}'..='\u{fe0f}' => (Follower::Variant, self.takes_variant(character)),
+            '\u{180b}'..='\u{180d}' | '\u{180f}' => {
+                (Follower::Variant, self.takes_mongolian_variant())
+            }
+            '\u{200c}' | '\u{200d}' => (Follower::Joiner, self.takes_joiner(character, next)),
+            _ => {
+                let is_unsafe = is_unsafe(character);
+                // What stands there instead ends in a sign that nothing joins.
+                *self =
+                    Self { base: Some(if is_unsafe { '?' } else { character }), follower: None };
+                return is_unsafe;
+            }
+        };
+        if is_in_place {
+            self.follower = Some(follower);
+        }
+        !is_in_place
+    }
+
+    fn takes_variant(&self, variant: char) -> bool {
+        let is_taken = match self.base {
+            Some('0'..='9' | '#' | '*') => variant == '\u{fe0f}',
+            Some(base) => !base.is_ascii() && !is_blank(base),
+            None => true,
+        };
+        is_taken && self.follower.is_none()
+    }
+
+    fn takes_mongolian_variant(&self) -> bool {
+        self.base.is_none_or(|base| matches!(base, '\u{1800}'..='\u{18af}'))
+            && self.follower.is_none()
+    }
+
+    /// An emoji that is asked to look like one is joined behind that.
+    fn takes_joiner(&self, joiner: char, next: impl FnOnce() -> Option<char>) -> bool {
+        let is_taken = match self.base {
+            Some(base) => !base.is_ascii() && !is_blank(base),
+            None => !next().is_some_and(|next| next.is_ascii()),
+        };
+        is_taken
+            && match self.follower {
+                None => true,
+                Some(Follower::Variant) => joiner == '\u{200d}',
+                Some(Follower::Joiner) => false,
+            }
     }
 }
 
@@ -144,9 +228,12 @@ fn is_unsafe(character: char) -> bool {
         '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{180e}' => {
             true
         }
-        // Grapheme joiner, Khmer inherent vowels, controls of shorthand and of musical notation.
+        // Grapheme joiner, Khmer inherent vowels, controls of shorthand, of musical notation and of
+        // hieroglyphs.
         '\u{34f}' | '\u{17b4}' | '\u{17b5}' | '\u{1bca0}'..='\u{1bca3}' => true,
-        '\u{1d173}'..='\u{1d17a}' => true,
+        '\u{1d173}'..='\u{1d17a}' | '\u{13430}'..='\u{13442}' => true,
+        // A note head and a letter of Khitan that show nothing.
+        '\u{1d159}' | '\u{16fe4}' => true,
         // Zero-width space, direction marks, line and paragraph separators, embeddings, overrides.
         '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' => true,
         // Word joiner, invisible operators, isolates, deprecated format characters.
@@ -192,6 +279,71 @@ mod tests {
         assert_eq!(visible("sudo\u{fe0f} a/\u{fe01}b"), "sudo⟨U+FE0F⟩ a/⟨U+FE01⟩b");
         assert_eq!(visible("👨\u{200d}"), "👨\u{200d}");
         assert_eq!(visible("\u{fe0f} love"), "\u{fe0f} love", "of the heart before");
+    }
+
+    #[test]
+    fn of_joiners_and_variants_one_passes_behind_a_character_and_no_chain() {
+        let cases = [
+            ("😀\u{fe00}\u{fe01}\u{fe0f}x", "😀\u{fe00}⟨U+FE01⟩⟨U+FE0F⟩x"),
+            ("汉\u{200c}\u{200d}\u{200c}字", "汉\u{200c}⟨U+200D⟩⟨U+200C⟩字"),
+            ("é\u{fe0f}\u{200d}\u{fe0f}", "é\u{fe0f}\u{200d}⟨U+FE0F⟩"),
+            ("1\u{fe0f}\u{200d}x", "1\u{fe0f}⟨U+200D⟩x"),
+            ("\u{200b}\u{200d}\u{fe0f}", "⟨U+200B⟩⟨U+200D⟩⟨U+FE0F⟩"),
+            ("\u{3000}\u{fe0f}\u{2800}\u{200d}", "\u{3000}⟨U+FE0F⟩\u{2800}⟨U+200D⟩"),
+            ("a\u{180b}\u{180c}\u{180d}\u{180f}", "a⟨U+180B⟩⟨U+180C⟩⟨U+180D⟩⟨U+180F⟩"),
+            ("x\u{1d159}\u{16fe4}\u{13430}\u{13441}", "x⟨U+1D159⟩⟨U+16FE4⟩⟨U+13430⟩⟨U+13441⟩"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(visible(text), expected);
+        }
+    }
+
+    #[test]
+    fn scripts_and_emoji_that_need_joiners_and_variants_stay_as_they_are() {
+        for text in [
+            "می‌خواهم خانه‌ها نمی‌دانم",
+            "क्‍ष र्‍य श्री‌राम",
+            "ക്‍ രാജ്‍ ශ්‍රී",
+            "👨‍👩‍👧‍👦 👩🏽‍🚀 👩‍❤️‍💋‍👨 🏳️‍🌈 🏴‍☠️ 🧔🏻‍♂️",
+            "1️⃣ #️⃣ ✔︎ ✔️ ☂️",
+            "ᠠ᠋ᠨ᠋",
+            "葛\u{fe00}",
+        ] {
+            assert_eq!(visible(text), text);
+            let pieces: String =
+                text.chars().map(|c| visible(&c.to_string()).into_owned()).collect();
+            assert_eq!(pieces, text, "in pieces");
+            assert_eq!(printable(text), text);
+        }
+    }
+
+    #[test]
+    fn no_code_point_that_is_ignored_by_default_passes_behind_a_letter() {
+        // DerivedCoreProperties.txt, Default_Ignorable_Code_Point.
+        let ranges = [
+            0xad..=0xad,
+            0x34f..=0x34f,
+            0x61c..=0x61c,
+            0x115f..=0x1160,
+            0x17b4..=0x17b5,
+            0x180b..=0x180f,
+            0x200b..=0x200f,
+            0x202a..=0x202e,
+            0x2060..=0x206f,
+            0x3164..=0x3164,
+            0xfe00..=0xfe0f,
+            0xfeff..=0xfeff,
+            0xffa0..=0xffa0,
+            0xfff0..=0xfff8,
+            0x1bca0..=0x1bca3,
+            0x1d173..=0x1d17a,
+            0xe0000..=0xe0fff,
+        ];
+        for ignored in ranges.into_iter().flatten().filter_map(char::from_u32) {
+            let text = format!("a{ignored}b");
+            assert_eq!(visible(&text), format!("a⟨U+{:04X}⟩b", u32::from(ignored)));
+            assert_eq!(printable(&text), "ab");
+        }
     }
 
     #[test]
