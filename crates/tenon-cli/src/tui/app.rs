@@ -11,7 +11,7 @@ use std::{
 
 use clap::ValueEnum;
 use tenon_agent::{Answer, Delivery, Prompt, PromptQueue, Question, QueuedPrompt, Update};
-use tenon_model::ToolSpec;
+use tenon_model::{ToolSpec, printable};
 use tenon_sandbox::Conflicts;
 use tokio::sync::oneshot;
 
@@ -541,7 +541,7 @@ impl App {
             }
             Act::Copy => {
                 self.say(Text::Copied.template(self.language));
-                return Some(Effect::Copy(self.transcript.answer().trim().to_owned()));
+                return Some(Effect::Copy(printable(self.transcript.answer().trim())));
             }
             Act::Init => return self.say_to_model(INIT_PROMPT.to_owned(), Delivery::AfterTurn),
             Act::Theme => return self.choose_theme(&words),
