@@ -392,6 +392,7 @@ texts! {
     ThemeIs: "The colours are now: {theme}. That stands in {file}, for later sessions.", "现在的颜色：{theme}。已写入 {file}，以后的会话也使用。";
     ThemeNotKept: "The colours are now: {theme}, for this session alone. It was not written down: {error}.", "现在的颜色：{theme}，仅限本会话。未能写入：{error}。";
     ThereAre: "There are these: {names}.", "可选：{names}。";
+    PanicCaught: "Something failed inside tenon; the session goes on: {panic}", "tenon 内部出错；会话继续：{panic}";
     AfterPanic: "The session is kept: tenon show {id}", "会话已保存：tenon show {id}";
     HelpComposer: "Enter sends; while the model works, with its next step (Alt-Enter: after the turn).\nUp takes back what waits.\nCtrl-J, Shift-Enter or a backslash before Enter: a new line.\n@ completes a file and shows the model an image; !command runs a command of your own and shows it to the model.\nUp and Down: earlier prompts; Ctrl-R searches them. Ctrl-G: your editor.\nCtrl-O: the whole transcript. Ctrl-C: cancels, clears, then leaves. Ctrl-Z suspends.\nA prompt that begins with / or !: put a space in front.", "Enter 发送；模型工作时随下一步送达（Alt-Enter：本轮之后）。\n按向上键取回等待中的消息。\nCtrl-J、Shift-Enter 或在 Enter 前加反斜杠：换行。\n@ 补全文件，图片会给模型看；!命令 运行你自己的命令并把结果给模型看。\n向上和向下：以前的提示；Ctrl-R 搜索。Ctrl-G：你的编辑器。\nCtrl-O：完整记录。Ctrl-C：取消、清空，再按退出。Ctrl-Z 挂起。\n以 / 或 ! 开头的提示：请在前面加一个空格。";
     HistoryFailed: "The history is not kept: {error}.", "无法保存历史记录：{error}。";

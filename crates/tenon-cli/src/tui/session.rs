@@ -196,7 +196,7 @@ pub(crate) async fn run<'a>(
     app.pictures = Some(Pictures::of(&options, language));
     let asked = KnownModel::of(&*options.provider, options.context_window_tokens);
     let agent = Agent::new(options)?;
-    takeover::give_back_on_panic(Text::AfterPanic.say(language, &[("id", &session_id)]));
+    takeover::keep_panics(Text::AfterPanic.say(language, &[("id", &session_id)]));
     let mut session = Session {
         app,
         surface: Surface::new(place.reflows),
@@ -395,6 +395,9 @@ impl<'a> Session<'a> {
         if !takeover::is_ours() {
             self.surface.forget();
             self.take_terminal();
+        }
+        for panic in takeover::take_panics() {
+            self.app.say(&Text::PanicCaught.say(self.app.language, &[("panic", &panic)]));
         }
         let size = size();
         let style = *self.app.transcript.style();

@@ -49,6 +49,9 @@ pub struct ScriptedTurn {
     pub delay_ms: u64,
     /// Panics with these words instead of a reply, to show what a program does then.
     pub panics: Option<String>,
+    /// Panics with each of these words and catches that before it replies, as is done where a tool
+    /// fails inside.
+    pub panics_caught: Vec<String>,
     /// Thinking before the prose.
     pub thinking: Option<String>,
     /// The prose.
@@ -170,9 +173,14 @@ impl ScriptedTurn {
         let events = stream::iter(self.prose()).chain(stream::iter(words));
         let events = events.chain(stream::iter(self.end(number)));
         #[expect(clippy::panic, reason = "the script asks for it")]
-        let begin = move |()| match &turn.panics {
-            Some(words) => panic!("{words}"),
-            None => events,
+        let begin = move |()| {
+            for words in &turn.panics_caught {
+                drop(std::panic::catch_unwind(|| panic!("{words}")));
+            }
+            match &turn.panics {
+                Some(words) => panic!("{words}"),
+                None => events,
+            }
         };
         wait.map(begin).flatten_stream().boxed()
     }

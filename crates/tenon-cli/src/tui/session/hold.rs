@@ -9,6 +9,9 @@ use crate::{
 
 impl Session<'_> {
     pub(super) fn take_terminal(&mut self) {
+        // What was taken before would give back what is taken now, and both would listen.
+        self.takeover = None;
+        self.typed.extend(self.keyboard.take().into_iter().flat_map(Keyboard::leave));
         let typed = std::mem::take(&mut self.typed);
         match Takeover::begin().and_then(|takeover| Ok((takeover, Keyboard::listen(typed)?))) {
             Ok((takeover, keyboard)) => {
