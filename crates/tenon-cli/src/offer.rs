@@ -15,6 +15,7 @@ use crate::{
     error::CliError,
     model_choice::{Choice, Chosen},
     pull::{self, ModelFile, State},
+    screen::forget_typed,
     texts::{Language, Text},
 };
 
@@ -133,6 +134,7 @@ fn is_terminal() -> bool {
 }
 
 fn say(text: &str) {
+    forget_typed();
     let mut out = io::stderr().lock();
     // The question shows in the answer that does not come.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -8,10 +8,7 @@ use std::{
     time::Duration,
 };
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    termios::{QueueSelector, tcflush},
-};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tenon_agent::{Answer, CommandPart, Leaves, Question};
 use tenon_model::{is_blank, visible};
 use tenon_sandbox::{Access, Conflicts};
@@ -20,7 +17,7 @@ use crate::{
     config::RuleBook,
     masked::asked,
     past::{self, Conflict},
-    screen::Screen,
+    screen::{Screen, forget_typed},
     texts::{Language, Sentence, Text, translated},
 };
 
@@ -52,7 +49,7 @@ pub(crate) async fn ask(question: &Question, screen: &Screen, book: &RuleBook) -
     let _pastes = MarkedPastes::on(screen);
     screen.say_asked(&wording(question, language, book));
     // Right before the prompt: nobody has answered what they could not read.
-    flush();
+    forget_typed();
     screen.say_asked(prompt(question).template(language));
     let mut standing = Standing { screen, has_ended: false };
     loop {
@@ -63,7 +60,7 @@ pub(crate) async fn ask(question: &Question, screen: &Screen, book: &RuleBook) -
             Err(_) => return Answer::Nobody,
         };
         if is_pasted(&line) {
-            flush();
+            forget_typed();
             screen.say_asked(Text::AskPasted.template(language));
             screen.say_asked(Text::AskAgain.template(language));
             continue;
@@ -114,10 +111,10 @@ pub(crate) async fn ask_conflicts(found: &[Conflict], screen: &Screen) -> Option
     let language = screen.language();
     let list = past::listed_asked(found, language);
     screen.say_asked(&format!("{}\n{list}", Text::UndoAsk.template(language)));
-    flush();
     let mut standing = Standing { screen, has_ended: false };
     let can_overwrite = past::can_overwrite(found);
     let prompt = if can_overwrite { Text::UndoPrompt } else { Text::UndoPromptKeep };
+    forget_typed();
     loop {
         screen.say_asked(prompt.template(language));
         let line = read_line().await.ok().flatten()?;
@@ -168,10 +165,6 @@ pub(crate) fn allowed(
         }
         _ => Vec::new(),
     }
-}
-
-fn flush() {
-    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
 }
 
 /// While it lives, the terminal marks what is pasted.

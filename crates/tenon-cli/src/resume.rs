@@ -20,7 +20,7 @@ use crate::{
     error::CliError,
     masked::{masked, records},
     render,
-    screen::{Look, Sink},
+    screen::{Look, Sink, forget_typed},
     texts::{Language, Sentence, Text},
     which_session::{self, is_taken, line},
 };
@@ -385,6 +385,7 @@ fn choose(mut sessions: Vec<SessionSummary>, language: Language) -> Result<Strin
         text.push_str(&format!("{:>3}  {}", number + 1, line(session)));
     }
     text.push_str(Text::ChooseNumber.template(language));
+    forget_typed();
     let mut out = io::stderr().lock();
     // The question shows in the answer that does not come.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

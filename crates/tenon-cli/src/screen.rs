@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use rustix::termios;
+use rustix::termios::{self, QueueSelector, tcflush};
 use tenon_agent::Update;
 use tokio_util::sync::CancellationToken;
 
@@ -247,4 +247,9 @@ impl Screen {
 /// Prints on standard error; there is no other place to say that it failed.
 pub(crate) fn print_error(text: &str) {
     let _ = Sink::Error.print(text);
+}
+
+/// Throws away what was typed before a question stood there: it is no answer to it.
+pub(crate) fn forget_typed() {
+    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
 }

@@ -9,6 +9,7 @@ use super::{Line, Session};
 use crate::{
     past::Wish,
     resume,
+    screen::forget_typed,
     setup::{self, KnownModel},
     texts::Text,
     tui::{Another, Ended, model_about},
@@ -207,6 +208,7 @@ impl Session<'_> {
             said.push_str(&format!("     {}\n", Text::MoreFiles.say(language, &[("n", &more)])));
         }
         self.front.screen.say(&said);
+        forget_typed();
         let answer = match self.lines.ask(Text::ChooseNumber.template(language)).await {
             Line::Text(answer) => answer,
             Line::Interrupted | Line::End => String::new(),

@@ -2,6 +2,7 @@
 //! given, and what is to be done is returned.
 
 mod say;
+mod sight;
 
 use std::{
     collections::VecDeque,
@@ -154,7 +155,7 @@ impl App {
         }
     }
 
-    /// Takes in an event of the terminal.
+    /// Takes in an event of the terminal that came at `now`.
     pub(crate) fn event(&mut self, event: Event, now: Instant) -> Option<Effect> {
         let effect = match event {
             Event::Key(key) => self.press(key, now),
@@ -176,14 +177,9 @@ impl App {
     }
 
     /// Takes in a question.
-    pub(crate) fn ask(
-        &mut self,
-        question: Question,
-        answer: oneshot::Sender<Answer>,
-        now: Instant,
-    ) {
+    pub(crate) fn ask(&mut self, question: Question, answer: oneshot::Sender<Answer>) {
         self.questions.push_back((self.book.offered(question), answer));
-        self.next_question(now);
+        self.next_question();
     }
 
     /// Returns what a call waits for, if there is a question of it.
@@ -198,7 +194,7 @@ impl App {
     }
 
     /// Drops questions that were taken back, and shows the next.
-    pub(crate) fn next_question(&mut self, now: Instant) {
+    pub(crate) fn next_question(&mut self) {
         if self.approval.as_ref().is_some_and(|(_, answer)| answer.is_closed()) {
             self.approval = None;
         }
@@ -206,7 +202,7 @@ impl App {
         if self.approval.is_none()
             && let Some((question, answer)) = self.questions.pop_front()
         {
-            self.approval = Some((Approval::new(question, self.book_name.clone(), now), answer));
+            self.approval = Some((Approval::new(question, self.book_name.clone()), answer));
         }
     }
 
@@ -221,7 +217,7 @@ impl App {
         if let Some((approval, _)) = &mut self.approval
             && let Some(answer) = approval.settle(now)
         {
-            self.answer(answer, now);
+            self.answer(answer);
         }
         let answer = self.conflict.as_mut()?.settle(now)?;
         self.conflict = None;
@@ -234,9 +230,9 @@ impl App {
     }
 
     /// Takes in that the turn is over; returns the next prompt if one waits.
-    pub(crate) fn end_turn(&mut self, cancelled: bool, now: Instant) -> Option<Prompt> {
+    pub(crate) fn end_turn(&mut self, cancelled: bool) -> Option<Prompt> {
         (self.is_running, self.stopping, self.waits_for_other) = (false, false, false);
-        self.next_question(now);
+        self.next_question();
         // Whoever cancels wants to say something else first: what waits stays where it is seen.
         if cancelled {
             self.take_queue_back();
@@ -345,7 +341,7 @@ impl App {
         }
         if let Some((approval, _)) = &mut self.approval {
             let outcome = approval.press(key, now);
-            self.answered(outcome, now);
+            self.answered(outcome);
             return None;
         }
         if let Some(picker) = &mut self.picker {
@@ -390,7 +386,7 @@ impl App {
         self.leaves = None;
         if let Some((approval, _)) = &mut self.approval {
             let outcome = approval.paste(text, now);
-            self.answered(outcome, now);
+            self.answered(outcome);
             return;
         }
         if let Some(conflict) = &mut self.conflict {
@@ -415,14 +411,14 @@ impl App {
         }
     }
 
-    fn answered(&mut self, outcome: Outcome, now: Instant) {
+    fn answered(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Stands(letters) => self.composer.type_in(&letters),
-            Outcome::Answered(answer) => self.answer(answer, now),
+            Outcome::Answered(answer) => self.answer(answer),
         }
     }
 
-    fn answer(&mut self, answer: Answer, now: Instant) {
+    fn answer(&mut self, answer: Answer) {
         if answer == Answer::AllowAlways && !self.keep_rule() {
             return;
         }
@@ -432,7 +428,7 @@ impl App {
             // Nobody waits any more: the turn was cancelled at the same moment.
             let _ = sender.send(answer);
         }
-        self.next_question(now);
+        self.next_question();
     }
 
     /// Writes the rule of the question for later sessions; the question stands if it cannot.

@@ -116,17 +116,27 @@ pub(crate) enum Outcome {
 }
 
 impl Approval {
-    /// Returns the question as it is first seen at `now`: a key counts no sooner than that allows.
-    pub(crate) fn new(question: Question, file: String, now: Instant) -> Self {
+    /// Returns the question as nobody has seen it.
+    pub(crate) fn new(question: Question, file: String) -> Self {
         Self {
             question,
             file,
-            guard: Guard::new(now),
+            guard: Guard::new(),
             words: None,
             shows_rules: Cell::new(true),
             shows_all: Cell::new(true),
             was_shown: false,
         }
+    }
+
+    /// Takes in that it is on the screen, written out by `now`: a key counts no sooner than that allows.
+    pub(crate) fn shown(&mut self, now: Instant) {
+        self.guard.shown(now);
+    }
+
+    /// Takes in that something else has the screen.
+    pub(crate) fn hidden(&mut self) {
+        self.guard.hidden();
     }
 
     /// Takes in that all of it is shown elsewhere.
@@ -371,10 +381,16 @@ mod tests {
         }
     }
 
+    fn shown(question: Question, now: Instant) -> Approval {
+        let mut approval = Approval::new(question, "config.toml".into());
+        approval.shown(now);
+        approval
+    }
+
     /// Presses keys at times in milliseconds and returns the answer and what went to the draft.
     fn check(keys: &[(u64, KeyCode)], answer: Option<Answer>, draft: &str) {
         let start = Instant::now();
-        let mut approval = Approval::new(question(), "config.toml".into(), start);
+        let mut approval = shown(question(), start);
         let (mut answered, mut typed) = (None, String::new());
         let last = keys.last().map_or(0, |(ms, _)| *ms) + 10_000;
         for (ms, key) in keys.iter().copied().chain([(last, KeyCode::Other)]) {
@@ -420,9 +436,35 @@ mod tests {
     }
 
     #[test]
+    fn no_key_answers_before_the_question_was_on_the_screen_nor_right_behind_that() {
+        let start = Instant::now();
+        let later = |ms| start + Duration::from_millis(ms);
+        let mut approval = Approval::new(question(), "config.toml".into());
+        let press = |approval: &mut Approval, ms| {
+            let typed = approval.press(KeyCode::Char('y').into(), later(ms));
+            (typed, approval.settle(later(ms + 200)))
+        };
+        let none = (Outcome::Stands("y".into()), None);
+        assert_eq!(press(&mut approval, 1_000), none, "it is not drawn");
+        approval.shown(later(3_000));
+        // A key that came while it was being drawn is read behind that.
+        assert_eq!(press(&mut approval, 2_000), none);
+        assert_eq!(press(&mut approval, 3_200), none);
+        approval.hidden();
+        assert_eq!(press(&mut approval, 9_000), none, "the pager had the screen");
+        approval.shown(later(9_500));
+        approval.shown(later(9_900));
+        assert_eq!(press(&mut approval, 9_700), none);
+        assert_eq!(
+            press(&mut approval, 10_000),
+            (Outcome::Stands(String::new()), Some(Answer::Allow))
+        );
+    }
+
+    #[test]
     fn a_paste_is_no_answer_and_takes_back_a_key_before_it() {
         let start = Instant::now();
-        let mut approval = Approval::new(question(), "config.toml".into(), start);
+        let mut approval = shown(question(), start);
         let later = |ms| start + Duration::from_millis(ms);
         approval.press(KeyCode::Char('y').into(), later(400));
         assert_eq!(approval.paste("y\n", later(410)), Outcome::Stands("yy\n".into()));
@@ -431,7 +473,7 @@ mod tests {
 
     #[test]
     fn the_question_says_what_why_and_which_rule_would_stop_it() {
-        let approval = Approval::new(question(), "config.toml".into(), Instant::now());
+        let approval = shown(question(), Instant::now());
         for columns in [40, 80] {
             let rows = approval.draw(columns, 60, Language::English);
             assert!(rows.iter().all(|row| row.width() <= columns));
@@ -452,11 +494,11 @@ mod tests {
     #[test]
     fn a_command_line_is_shown_in_parts() {
         let command = "cd 'my app' && git reset --hard | tee log; sh -c 'make all'";
-        let approval = Approval::new(question_about(command), "c".into(), Instant::now());
+        let approval = shown(question_about(command), Instant::now());
         let text = drawn(&approval, 80, 60);
         let parts = "    cd 'my app'\n  ! git reset --hard\n    tee log\n    sh -c 'make all'\n      make all\n";
         assert!(text.contains(parts), "{text}");
-        let one = Approval::new(question(), "c".into(), Instant::now());
+        let one = shown(question(), Instant::now());
         assert!(!drawn(&one, 80, 60).contains("In parts"));
     }
 
@@ -464,7 +506,7 @@ mod tests {
     fn on_a_low_screen_what_would_be_done_stays_and_no_rule_is_taken_unseen() {
         let start = Instant::now();
         for rows_max in 2..40 {
-            let mut approval = Approval::new(question(), "c".into(), start);
+            let mut approval = shown(question(), start);
             let text = drawn(&approval, 40, rows_max);
             assert!(text.contains("▌ git reset --hard"), "{rows_max}: {text}");
             let shows_rules = text.contains("  a  yes, always");
@@ -483,7 +525,7 @@ mod tests {
         let command = format!("sudo echo a; {} sudo id", "echo words; ".repeat(40));
         for rows_max in 2..40 {
             for key in ['y', 's', 'a'] {
-                let mut approval = Approval::new(question_about(&command), "c".into(), start);
+                let mut approval = shown(question_about(&command), start);
                 let text = drawn(&approval, 40, rows_max);
                 assert!(text.contains("▌ sudo echo a"), "{rows_max}: {text}");
                 assert!(text.contains("Ctrl-O shows"), "{rows_max}: {text}");
@@ -492,7 +534,7 @@ mod tests {
                 approval.press(KeyCode::Char(key).into(), later(400));
                 assert_eq!(approval.settle(later(2_000)), None, "{rows_max} {key}");
             }
-            let mut approval = Approval::new(question_about(&command), "c".into(), start);
+            let mut approval = shown(question_about(&command), start);
             drawn(&approval, 40, rows_max);
             approval.show();
             assert!(drawn(&approval, 40, rows_max).contains('y'));
@@ -506,7 +548,7 @@ mod tests {
         for filler in [" ".repeat(2_500), "\n".repeat(35)] {
             let end = if filler.contains('\n') { "" } else { "; " };
             let command = format!("sudo ls{filler}{end}sudo id #");
-            let approval = Approval::new(question_about(&command), "c".into(), Instant::now());
+            let approval = shown(question_about(&command), Instant::now());
             let text = drawn(&approval, 80, 23);
             for part in ["▌ sudo ls", "×", "sudo id #", "! sudo ls", "! sudo id"] {
                 assert!(text.contains(part), "{part}: {text}");

@@ -34,9 +34,19 @@ enum Choice {
 }
 
 impl ConflictQuestion {
-    /// Returns the question as it is first seen at `now`.
-    pub(crate) fn new(found: Vec<Conflict>, now: Instant) -> Self {
-        Self { found, guard: Guard::new(now) }
+    /// Returns the question as nobody has seen it.
+    pub(crate) fn new(found: Vec<Conflict>) -> Self {
+        Self { found, guard: Guard::new() }
+    }
+
+    /// Takes in that it is on the screen, written out by `now`.
+    pub(crate) fn shown(&mut self, now: Instant) {
+        self.guard.shown(now);
+    }
+
+    /// Takes in that something else has the screen.
+    pub(crate) fn hidden(&mut self) {
+        self.guard.hidden();
     }
 
     /// Takes in a key, and returns the letters that were meant for the draft.
@@ -115,7 +125,10 @@ mod tests {
     fn question(start: Instant) -> ConflictQuestion {
         let conflict =
             |path: &str| Conflict { path: path.into(), reason: ConflictReason::Changed, by: None };
-        ConflictQuestion::new(vec![conflict("a.txt"), conflict("文档/说明.md")], start)
+        let found = vec![conflict("a.txt"), conflict("文档/说明.md")];
+        let mut question = ConflictQuestion::new(found);
+        question.shown(start);
+        question
     }
 
     /// Presses keys at times in milliseconds and returns the answer and what went to the draft.

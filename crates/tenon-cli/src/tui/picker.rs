@@ -1,11 +1,12 @@
 //! A list to choose from, with a search and a preview of what is chosen. Pure: keys in, rows out.
 //!
-//! It stands in the place of the composer. Esc leaves it. Enter takes what is chosen, but not right
-//! behind another Enter: a held key chooses nothing.
+//! It stands in the place of the composer. Esc leaves it. Enter takes what is chosen, but not before the
+//! list was on the screen for a while, nor right behind another Enter: a held key chooses nothing.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::{
+    guard::QuietSince,
     keyboard::{KeyCode, KeyEvent, KeyModifiers},
     line::{Line, Wrap},
     surface::Caret,
@@ -15,8 +16,6 @@ use crate::{
     texts::{Language, Text},
 };
 
-/// Enters that follow each other closer come from a held key.
-const QUIET_BETWEEN: Duration = Duration::from_millis(300);
 /// Rows of the preview, where there is room.
 const PREVIEW_ROWS_MAX: usize = 8;
 /// Rows of the list that the preview leaves in any case, where there are so many.
@@ -88,14 +87,26 @@ pub(crate) struct Picker {
     fitting: Vec<usize>,
     /// Which of those is chosen.
     chosen: usize,
-    last_enter: Instant,
+    /// But for keys that are no Enter.
+    quiet_since: QuietSince,
 }
 
 impl Picker {
-    /// Returns a list that is first seen at `now`, with the item at `chosen` chosen.
-    pub(crate) fn new(title: Text, items: Vec<Item>, chosen: usize, now: Instant) -> Self {
+    /// Returns a list that nobody has seen, with the item at `chosen` chosen.
+    pub(crate) fn new(title: Text, items: Vec<Item>, chosen: usize) -> Self {
         let fitting = (0..items.len()).collect();
-        Self { title, items, words: String::new(), fitting, chosen, last_enter: now }
+        let (words, quiet_since) = (String::new(), QuietSince::default());
+        Self { title, items, words, fitting, chosen, quiet_since }
+    }
+
+    /// Takes in that the list is on the screen, written out by `now`.
+    pub(crate) fn shown(&mut self, now: Instant) {
+        self.quiet_since.shown(now);
+    }
+
+    /// Takes in that something else has the screen.
+    pub(crate) fn hidden(&mut self) {
+        self.quiet_since.hidden();
     }
 
     /// Does what `key` says.
@@ -106,8 +117,7 @@ impl Picker {
             KeyCode::Esc => return Outcome::Left,
             KeyCode::Char('c' | 'd' | 'g') if control => return Outcome::Left,
             KeyCode::Enter => {
-                let before = std::mem::replace(&mut self.last_enter, now);
-                if now.duration_since(before) >= QUIET_BETWEEN
+                if self.quiet_since.typed(now)
                     && let Some(item) = self.item()
                 {
                     return Outcome::Picked(item.pick.clone());
@@ -258,6 +268,8 @@ impl Picker {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const COLUMNS: usize = 40;
@@ -278,7 +290,9 @@ mod tests {
             item("11-20 18:02", "为什么测试失败？请看看编译器的输出并修复它", None),
             item("11-19 07:45", "[docs] Write about 👍🏽 emoji", Some("> Write about emoji")),
         ];
-        Picker::new(Text::PickSession, items, 0, now)
+        let mut picker = Picker::new(Text::PickSession, items, 0);
+        picker.shown(now);
+        picker
     }
 
     fn text(picker: &Picker, columns: usize, rows: usize, language: Language) -> String {

@@ -38,7 +38,7 @@ use super::{
     editor::Editor,
     frame::frame,
     front::{Front, Said},
-    keyboard::{Event, Keyboard},
+    keyboard::{Came, Event, Keyboard},
     outside::Outside,
     own_command::OwnCommand,
     pager::{Pager, Stays},
@@ -311,8 +311,8 @@ impl<'a> Session<'a> {
             let timer = self.timer();
             let now_is = tokio::select! {
                 biased;
-                event = next_event(self.keyboard.as_mut()) => {
-                    self.keys_pressed(event);
+                came = next_event(self.keyboard.as_mut()) => {
+                    self.keys_pressed(came);
                     Happened::Keys
                 }
                 () = next_size(self.resized.as_mut()) => {
@@ -412,6 +412,9 @@ impl<'a> Session<'a> {
             }
         };
         self.write(&text);
+        if self.pager.is_none() {
+            self.app.shown(Instant::now());
+        }
     }
 
     fn write(&mut self, text: &str) {
@@ -422,17 +425,17 @@ impl<'a> Session<'a> {
     }
 
     /// Takes in an event, and those that came with it, so that a burst of keys is drawn once.
-    fn keys_pressed(&mut self, event: Event) {
-        self.key_pressed(event);
+    fn keys_pressed(&mut self, came: Came) {
+        self.key_pressed(came);
         for _ in 0..KEYS_AT_ONCE {
             // What follows is for the next session.
             let keyboard = self.keyboard.as_mut().filter(|_| self.ending.is_none());
-            let Some(event) = keyboard.and_then(Keyboard::ready) else { return };
-            self.key_pressed(event);
+            let Some(came) = keyboard.and_then(Keyboard::ready) else { return };
+            self.key_pressed(came);
         }
     }
 
-    fn key_pressed(&mut self, event: Event) {
+    fn key_pressed(&mut self, Came { event, at }: Came) {
         let Some(event) = self.told(event) else { return };
         if let Some(pager) = &mut self.pager {
             match event {
@@ -442,7 +445,7 @@ impl<'a> Session<'a> {
             }
             return;
         }
-        if let Some(effect) = self.app.event(event, Instant::now()) {
+        if let Some(effect) = self.app.event(event, at) {
             self.perform(effect);
         }
         self.ask_for_preview();
@@ -530,7 +533,7 @@ impl<'a> Session<'a> {
             return;
         }
         self.guard.renew(self.interrupts);
-        if let Some(prompt) = self.app.end_turn(cancelled, Instant::now()) {
+        if let Some(prompt) = self.app.end_turn(cancelled) {
             self.begin_turn(prompt);
         } else {
             self.notify(Text::NotifyEnded);
@@ -550,10 +553,10 @@ impl<'a> Session<'a> {
         match said {
             Said::Update(update) => self.app.update(&update, now),
             Said::Asked(question, answer) => {
-                self.app.ask(*question, answer, now);
+                self.app.ask(*question, answer);
                 self.notify(Text::NotifyAsks);
             }
-            Said::Withdrawn => self.app.next_question(now),
+            Said::Withdrawn => self.app.next_question(),
             Said::FilesListed => self.app.files_listed(),
             Said::Previewed(id, lines) => {
                 if let Some(picker) = &mut self.app.picker {

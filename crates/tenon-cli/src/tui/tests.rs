@@ -106,6 +106,7 @@ impl Scene {
         let text = self.surface.draw(self.size, &finished, &drawn, &style);
         self.written += text.len();
         self.screen.process(text.as_bytes());
+        self.app.shown(self.now);
     }
 
     fn prompt(&mut self, prompt: &str) {
@@ -195,7 +196,7 @@ fn a_question_says_everything_in_both_languages() {
             is_masked: false,
         };
         let (sender, _answer) = oneshot::channel();
-        scene.app.ask(question, sender, scene.now);
+        scene.app.ask(question, sender);
         scene.draw();
         assert!(scene.screen.screen().hide_cursor());
         insta::assert_snapshot!(format!("question_{columns}"), scene.rows());
@@ -217,7 +218,7 @@ fn a_list_and_a_conflict_stand_where_the_composer_is() {
             item("openai/gpt-5.2", "400,000 · $1.75 in, $14 out"),
             item("自有/模型", "32,768"),
         ];
-        scene.app.picker = Some(Picker::new(Text::PickModel, items, 1, scene.now));
+        scene.app.picker = Some(Picker::new(Text::PickModel, items, 1));
         scene.press("5");
         insta::assert_snapshot!(format!("picker_{columns}"), scene.rows());
         let (_, caret) = scene.screen.screen().cursor_position();
@@ -228,7 +229,7 @@ fn a_list_and_a_conflict_stand_where_the_composer_is() {
             conflict("src/main.rs", ConflictReason::Changed),
             conflict("文档/说明.md", ConflictReason::Deleted),
         ];
-        scene.app.conflict = Some(ConflictQuestion::new(found, scene.now));
+        scene.app.conflict = Some(ConflictQuestion::new(found));
         scene.draw();
         assert!(scene.screen.screen().hide_cursor());
         insta::assert_snapshot!(format!("conflict_{columns}"), scene.rows());

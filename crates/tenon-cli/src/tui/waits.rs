@@ -7,7 +7,7 @@ use tokio::signal::unix::Signal as WindowChange;
 
 use super::{
     editor::Editor,
-    keyboard::{Event, Keyboard},
+    keyboard::{Came, Keyboard},
     own_command::{OwnCommand, Step},
 };
 
@@ -15,7 +15,7 @@ use super::{
 pub(super) type Turn =
     Pin<Box<dyn Future<Output = (Agent, Result<Option<TurnOutcome>, LogError>)>>>;
 
-pub(super) async fn next_event(keyboard: Option<&mut Keyboard>) -> Event {
+pub(super) async fn next_event(keyboard: Option<&mut Keyboard>) -> Came {
     match keyboard {
         Some(keyboard) => keyboard.next().await,
         None => std::future::pending().await,

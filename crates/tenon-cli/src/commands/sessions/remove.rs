@@ -15,6 +15,7 @@ use crate::{
     masked, past,
     print::{print, say_notices},
     resume::unreadable,
+    screen::forget_typed,
     texts::{Language, Text},
     which_session::{find, line},
 };
@@ -141,6 +142,7 @@ fn is_wanted(json: bool, language: Language) -> Result<bool, CliError> {
         say_notices(&[Text::NotRemoved.into()], language);
         return Ok(false);
     }
+    forget_typed();
     io::stderr().lock().write_all(Text::RemoveAsk.template(language).as_bytes())?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;

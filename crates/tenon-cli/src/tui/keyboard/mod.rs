@@ -31,13 +31,26 @@ const DRAIN_EVERY: Duration = Duration::from_millis(2);
 /// Bytes read at once.
 const READ_BYTES: usize = 8_192;
 
+/// An event, and when it came: whoever is busy takes it in later.
+#[derive(Debug)]
+pub(crate) struct Came {
+    pub event: Event,
+    pub at: Instant,
+}
+
 /// The keyboard while it is listened to; dropping it leaves what comes next to others.
 pub(crate) struct Keyboard {
     /// What came before, and nobody took.
-    ahead: VecDeque<Event>,
-    events: UnboundedReceiver<Event>,
+    ahead: VecDeque<Came>,
+    events: UnboundedReceiver<Came>,
     stop: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
+}
+
+impl Came {
+    fn now(event: Event) -> Self {
+        Self { event, at: Instant::now() }
+    }
 }
 
 impl Keyboard {
@@ -51,6 +64,7 @@ impl Keyboard {
         let mut typed = waiting();
         typed.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b'\r');
         ahead.extend(parser.push(&typed));
+        let ahead = ahead.into_iter().map(Came::now).collect();
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
         let (sender, events) = unbounded_channel();
         let waits_for = Arc::clone(&stop);
@@ -62,10 +76,10 @@ impl Keyboard {
     }
 
     /// Waits for the next event.
-    pub(crate) async fn next(&mut self) -> Event {
+    pub(crate) async fn next(&mut self) -> Came {
         match self.ahead.pop_front() {
-            Some(event) => event,
-            None => self.events.recv().await.unwrap_or(Event::Gone),
+            Some(came) => came,
+            None => self.events.recv().await.unwrap_or_else(|| Came::now(Event::Gone)),
         }
     }
 
@@ -75,22 +89,22 @@ impl Keyboard {
         let end = Instant::now() + time;
         while Instant::now() < end {
             match self.events.try_recv() {
-                Ok(Event::Attributes | Event::Gone) => return,
-                Ok(event) => self.ahead.push_back(event),
+                Ok(Came { event: Event::Attributes | Event::Gone, .. }) => return,
+                Ok(came) => self.ahead.push_back(came),
                 Err(_) => std::thread::sleep(DRAIN_EVERY),
             }
         }
     }
 
     /// Returns an event that is there already.
-    pub(crate) fn ready(&mut self) -> Option<Event> {
+    pub(crate) fn ready(&mut self) -> Option<Came> {
         self.ahead.pop_front().or_else(|| self.events.try_recv().ok())
     }
 
     /// Stops listening and returns what came and nobody took.
     pub(crate) fn leave(mut self) -> VecDeque<Event> {
         self.stop();
-        std::iter::from_fn(|| self.ready()).collect()
+        std::iter::from_fn(|| self.ready()).map(|came| came.event).collect()
     }
 
     fn stop(&mut self) {
@@ -121,7 +135,7 @@ fn waiting() -> Vec<u8> {
 }
 
 /// Reads until it is stopped or the terminal is gone.
-fn listen(stop: &OwnedFd, mut parser: Parser, events: &UnboundedSender<Event>) {
+fn listen(stop: &OwnedFd, mut parser: Parser, events: &UnboundedSender<Came>) {
     let stdin = io::stdin();
     let mut bytes = [0; READ_BYTES];
     let patience = Timespec::try_from(ESCAPE_WITHIN).ok();
@@ -135,7 +149,7 @@ fn listen(stop: &OwnedFd, mut parser: Parser, events: &UnboundedSender<Event>) {
                 Ok(read @ 1..) => parser.push(bytes.get(..read).unwrap_or_default()),
                 Err(Errno::INTR | Errno::AGAIN) => continue,
                 Ok(_) | Err(_) => {
-                    let _ = events.send(Event::Gone);
+                    let _ = events.send(Came::now(Event::Gone));
                     return;
                 }
             },
@@ -143,7 +157,7 @@ fn listen(stop: &OwnedFd, mut parser: Parser, events: &UnboundedSender<Event>) {
             Err(_) => return,
         };
         for event in found {
-            if events.send(event).is_err() {
+            if events.send(Came::now(event)).is_err() {
                 return;
             }
         }

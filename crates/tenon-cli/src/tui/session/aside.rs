@@ -129,6 +129,7 @@ impl Session<'_> {
     pub(super) fn open_pager(&mut self, pager: Pager) {
         if self.takeover.as_ref().is_some_and(|terminal| terminal.other_screen().is_ok()) {
             self.pager = Some(pager);
+            self.app.hidden();
         }
     }
 

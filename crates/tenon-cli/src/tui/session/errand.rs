@@ -64,7 +64,7 @@ impl<'a> Session<'a> {
         self.changes_files = false;
         let now = Instant::now();
         self.app.transcript.end(now);
-        if let Some(prompt) = self.app.end_turn(false, now) {
+        if let Some(prompt) = self.app.end_turn(false) {
             self.begin_turn(prompt);
         }
     }

@@ -24,6 +24,7 @@ impl Session<'_> {
 
     /// Takes the live part away, so that whoever has the terminal next finds an empty row.
     pub(super) fn give_terminal_back(&mut self) {
+        self.app.hidden();
         self.take_answer();
         for event in self.keyboard.take().map(Keyboard::leave).unwrap_or_default() {
             let typed = self.told(event);

@@ -77,7 +77,7 @@ impl Session<'_> {
             move |session, (plan, conflicts, outcome)| match outcome {
                 Outcome::Done(done) => session.taken_back(&plan, &done, then),
                 Outcome::Refused(found) => {
-                    session.app.conflict = Some(ConflictQuestion::new(found, Instant::now()));
+                    session.app.conflict = Some(ConflictQuestion::new(found));
                     session.taking_back = Some(TakingBack { plan, conflicts, then });
                 }
             },

@@ -1,6 +1,6 @@
 //! What can be chosen from a list: a model, another session, an earlier prompt.
 
-use std::{num::NonZero, sync::Arc, time::Instant};
+use std::{num::NonZero, sync::Arc};
 
 use jiff::tz::TimeZone;
 use tenon_agent::{EarlierPrompt, SessionSummary, Tools, list_sessions, session_prompts};
@@ -202,7 +202,7 @@ impl<'a> Session<'a> {
     }
 
     fn open_picker(&mut self, title: Text, items: Vec<Item>, chosen: usize) {
-        self.app.picker = Some(Picker::new(title, items, chosen, Instant::now()));
+        self.app.picker = Some(Picker::new(title, items, chosen));
         self.previewing = None;
         self.ask_for_preview();
     }
