@@ -33,6 +33,7 @@ mod tui;
 mod values;
 mod which_session;
 mod whole_file;
+mod would_write;
 
 use std::{error::Error, ffi::OsString, process::ExitCode, time::Duration};
 

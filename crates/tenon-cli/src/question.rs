@@ -19,6 +19,7 @@ use crate::{
     past::{self, Conflict},
     screen::{Screen, forget_typed},
     texts::{Language, Sentence, Text, translated},
+    would_write::{must_be_seen, replaces_all, texts, too_long},
 };
 
 /// The longest answer that is read; a terminal gives at most 4,096 bytes of a line.
@@ -50,7 +51,13 @@ pub(crate) async fn ask(question: &Question, screen: &Screen, book: &RuleBook) -
     screen.say_asked(&wording(question, language, book));
     // Right before the prompt: nobody has answered what they could not read.
     forget_typed();
-    screen.say_asked(prompt(question).template(language));
+    let is_unseen = must_be_seen(question) && too_long(question).is_some();
+    let prompt = if is_unseen { Text::AskPromptNo } else { prompt(question) };
+    screen.say_asked(prompt.template(language));
+    let may_be = |answer: &Answer| match answer {
+        Answer::Deny(_) => true,
+        answer => !is_unseen && is_offered(answer, question),
+    };
     let mut standing = Standing { screen, has_ended: false };
     loop {
         let line = match read_line().await {
@@ -65,7 +72,7 @@ pub(crate) async fn ask(question: &Question, screen: &Screen, book: &RuleBook) -
             screen.say_asked(Text::AskAgain.template(language));
             continue;
         }
-        match parse(&line).filter(|answer| is_offered(answer, question)) {
+        match parse(&line).filter(may_be) {
             Some(Answer::AllowAlways) => match keep(question, book) {
                 Ok(kept) => {
                     let file = shown(&book.file().display().to_string());
@@ -272,28 +279,34 @@ pub(crate) fn parts(question: &Question, language: Language) -> Vec<(bool, Strin
     lines
 }
 
-/// Returns what goes with the subject: what would be written, what is searched for.
+/// Returns what goes with the subject: what would be written, what is searched for. All of it where a
+/// yes needs that, as far as it can be shown.
 fn arguments(question: &Question, language: Language) -> Vec<String> {
-    let Some(arguments) = question.arguments.as_object() else { return Vec::new() };
+    let too_long = too_long(question);
+    let is_whole = must_be_seen(question) && too_long.is_none();
+    let (lines_max, chars_max) =
+        if is_whole { (usize::MAX, usize::MAX) } else { (LINES_SHOWN_MAX, LINE_CHARS_MAX) };
     let mut lines = Vec::new();
-    for (name, value) in arguments {
-        let Some(text) = value.as_str() else { continue };
-        // The subject is where the path leads.
-        if name == "path" || text.is_empty() || text == question.subject {
-            continue;
-        }
+    if replaces_all(question) {
+        lines.push(format!("  {}", Text::AskReplacesAll.template(language)));
+    }
+    if let Some(bytes) = too_long {
+        lines.push(format!("  {}", Text::AskTooLong.say(language, &[("n", &bytes)])));
+    }
+    for (name, text) in texts(question) {
         lines.push(format!("  {}:", shown(name)));
+        let text = folded(text);
         let all = text.lines().count();
-        for line in text.lines().take(LINES_SHOWN_MAX) {
-            let cut = line.char_indices().nth(LINE_CHARS_MAX).map(|(end, _)| end);
+        for line in text.lines().take(lines_max) {
+            let cut = line.char_indices().nth(chars_max).map(|(end, _)| end);
             let rest = if cut.is_some() { " …" } else { "" };
             lines.push(format!(
                 "    {}{rest}",
                 shown(line.get(..cut.unwrap_or(line.len())).unwrap_or(line))
             ));
         }
-        if all > LINES_SHOWN_MAX {
-            let more = all - LINES_SHOWN_MAX;
+        if all > lines_max {
+            let more = all - lines_max;
             lines.push(format!("    {}", Text::MoreLines.say(language, &[("n", &more)])));
         }
     }

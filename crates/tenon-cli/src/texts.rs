@@ -197,6 +197,10 @@ texts! {
     AskPasted: "What is pasted is no answer. ", "粘贴的内容不算回答。 ";
     AskPrompt: "Allow it this once? [y = yes, n = no, n WORDS = no, and tell the model] ", "仅这一次，允许吗？[y = 是，n = 否，n 文字 = 否，并告诉模型] ";
     AskAgain: "Please answer y or n. ", "请回答 y 或 n。 ";
+    AskPromptNo: "It cannot be allowed here. [n = no, n WORDS = no, and tell the model] ", "无法在此允许。[n = 否，n 文字 = 否，并告诉模型] ";
+    AskReplacesAll: "Every place where the old text stands is replaced.", "旧文本出现的每一处都会被替换。";
+    AskNotCompared: "The texts are too long to be compared: all of the old one stands before all of the new one.", "文本过长，无法比较：先列出全部旧文本，再列出全部新文本。";
+    AskTooLong: "It is {n} bytes long, too long to be shown; this is its beginning.", "共 {n} 字节，过长，无法显示；以下是开头。";
     // Undo.
     UndoOf: "In session {session}, newest first:", "会话 {session} 中，从最新的开始：";
     RedoOf: "In session {session}:", "会话 {session} 中：";
@@ -294,6 +298,8 @@ texts! {
     StatusTier: "tier {tier}", "沙箱 {tier} 级";
     StatusUnconfined: "no walls", "无沙箱";
     AskMoreRows: "… {n} more {n:row|rows} (Ctrl-O shows everything)", "… 还有 {n} 行（Ctrl-O 显示全部）";
+    AskMoreLines: "… {n} more {n:line|lines} of it (Ctrl-O shows everything)", "… 其中还有 {n} 行（Ctrl-O 显示全部）";
+    ChoicesTooLong: "What is too long to be shown cannot be allowed here. n no, w no and tell the model why", "过长而无法显示的内容不能在此允许。n 否，w 否并告诉模型原因";
     ChoicesShort: "y yes, n no, w no and tell the model why", "y 是，n 否，w 否并告诉模型原因";
     ChoicesUnseen: "Ctrl-O shows all of it; only then it can be allowed. n no, w no and tell the model why", "Ctrl-O 显示全部；看过之后才能允许。n 否，w 否并告诉模型原因";
     ChoiceOnce: "yes, this once", "是，仅这一次";

@@ -3,7 +3,10 @@
 //! What was typed ahead, a paste and a held key are none of them an answer ([`Guard`]), and Enter
 //! never is a yes.
 
-use std::{cell::Cell, time::Instant};
+use std::{
+    cell::{Cell, RefCell},
+    time::Instant,
+};
 
 use tenon_agent::{Answer, Leaves, Question};
 
@@ -11,19 +14,18 @@ use super::{
     guard::Guard,
     keyboard::{KeyCode, KeyEvent, KeyModifiers},
     line::{Line, Wrap},
-    preview,
+    preview::Preview,
+    sections::Sections,
 };
 use crate::{
     question::{folded, is_offered, parts, reason, what},
     render::Meaning,
     texts::{Language, Text},
+    would_write::must_be_seen,
 };
 
 /// Rows that what is asked keeps beside the keys and their rules.
 const KEPT_ROWS: usize = 4;
-/// The sections that are left out first where there is no room, each with the rows that it keeps: what
-/// is written, parts that nothing is asked about, what would be run, why, the head, the other parts.
-const LEFT_OUT: [(usize, usize); 6] = [(4, 0), (3, 0), (2, 1), (5, 0), (0, 0), (1, 0)];
 /// Rows of what would be run; the pager shows all of it.
 const SUBJECT_ROWS_MAX: usize = 12;
 
@@ -41,60 +43,11 @@ pub(crate) struct Approval {
     /// Whether all that would be done was on the screen when it was drawn last, or all was shown.
     shows_all: Cell<bool>,
     was_shown: bool,
-}
-
-/// What is asked, in rows.
-#[derive(Clone)]
-struct Sections {
-    head: Vec<Line>,
-    subject: Vec<Line>,
-    /// Rows of the subject are missing already.
-    is_cut: bool,
-    /// The parts of a command line, each with whether the question is about it.
-    parts: Vec<(bool, Vec<Line>)>,
-    preview: Vec<Line>,
-    why: Vec<Line>,
-}
-
-impl Sections {
-    fn rows(&self) -> usize {
-        let parts: usize = self.parts.iter().map(|(_, rows)| rows.len()).sum();
-        let others = [&self.head, &self.subject, &self.preview, &self.why];
-        parts + others.into_iter().map(Vec::len).sum::<usize>()
-    }
-
-    /// Returns the rows in their order if there is room for all, and whether they show what would be
-    /// done. Else the parts that the question is about come first.
-    fn within(self, room: usize, columns: usize, language: Language) -> (Vec<Line>, bool) {
-        let asked = self.rows();
-        let (mut marked, mut parts) = (Vec::new(), Vec::new());
-        for (is_asked_about, rows) in self.parts {
-            let is_first = is_asked_about && asked > room;
-            if is_first { marked.extend(rows) } else { parts.extend(rows) }
-        }
-        let told = marked.len() + self.subject.len();
-        let mut sections = [self.head, marked, self.subject, parts, self.preview, self.why];
-        if asked <= room {
-            return (sections.concat(), !self.is_cut);
-        }
-        // A row says how many are left out, where there is one to spare.
-        let says = usize::from(room > 1);
-        let mut excess = asked + says - room;
-        for (place, rows_min) in LEFT_OUT {
-            let Some(rows) = sections.get_mut(place) else { continue };
-            let taken = excess.min(rows.len().saturating_sub(rows_min));
-            rows.truncate(rows.len() - taken);
-            excess -= taken;
-        }
-        let [_, marked, subject, ..] = &sections;
-        let shows_all = !self.is_cut && marked.len() + subject.len() == told;
-        let left: usize = sections.iter().map(Vec::len).sum();
-        let said = Text::AskMoreRows.say(language, &[("n", &(asked - left))]);
-        let said = Line::of(Meaning::Warning, &said).cut(columns);
-        let mut rows = sections.concat();
-        rows.extend(vec![said; says]);
-        (rows, shows_all)
-    }
+    preview: Preview,
+    /// Whether nothing is allowed while rows of that are missing.
+    needs_preview: bool,
+    /// What was drawn last, and the width that it was drawn for.
+    drawn: RefCell<Option<(usize, Sections)>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +71,7 @@ pub(crate) enum Outcome {
 impl Approval {
     /// Returns the question as nobody has seen it.
     pub(crate) fn new(question: Question, file: String) -> Self {
+        let (preview, needs_preview) = (Preview::of(&question), must_be_seen(&question));
         Self {
             question,
             file,
@@ -126,6 +80,9 @@ impl Approval {
             shows_rules: Cell::new(true),
             shows_all: Cell::new(true),
             was_shown: false,
+            preview,
+            needs_preview,
+            drawn: RefCell::new(None),
         }
     }
 
@@ -195,7 +152,7 @@ impl Approval {
     /// and the keys stay longest. A rule that is not shown cannot be chosen, and while what would be
     /// done is not shown, nothing is allowed.
     pub(crate) fn draw(&self, columns: usize, rows_max: usize, language: Language) -> Vec<Line> {
-        let sections = self.sections(columns, SUBJECT_ROWS_MAX, language);
+        let sections = self.drawn_sections(columns, language);
         let keys = match self.words {
             Some(_) => Vec::new(),
             None => self.choices(columns, language),
@@ -208,16 +165,35 @@ impl Approval {
         let keys = if are_whole || self.words.is_some() { keys } else { short(Text::ChoicesShort) };
         let room = rows_max.saturating_sub(keys.len());
         let (rows, shows_all) = sections.clone().within(room, columns, language);
-        self.shows_all.set(shows_all || self.was_shown);
+        self.shows_all.set((shows_all || self.was_shown) && !self.is_too_long());
         if self.shows_all.get() || self.words.is_some() {
             return [rows, keys].concat();
         }
-        let said = Line::of(Meaning::Hint, Text::ChoicesUnseen.template(language));
+        let said = if self.is_too_long() { Text::ChoicesTooLong } else { Text::ChoicesUnseen };
+        let said = Line::of(Meaning::Hint, said.template(language));
         let none = Line::default();
         let mut keys = said.wrapped(columns, Wrap::Words, &none, &none);
         keys.truncate(rows_max.saturating_sub(KEPT_ROWS).max(1));
         let (rows, _) = sections.within(rows_max.saturating_sub(keys.len()), columns, language);
         [rows, keys].concat()
+    }
+
+    /// Whether it cannot be allowed, because not even the pager shows all that must be seen.
+    fn is_too_long(&self) -> bool {
+        self.needs_preview && self.preview.is_too_long()
+    }
+
+    /// Returns what is drawn, made anew only for another width: it is drawn with every key.
+    fn drawn_sections(&self, columns: usize, language: Language) -> Sections {
+        let mut drawn = self.drawn.borrow_mut();
+        match &*drawn {
+            Some((width, sections)) if *width == columns => sections.clone(),
+            _ => {
+                let sections = self.sections(columns, SUBJECT_ROWS_MAX, language);
+                *drawn = Some((columns, sections.clone()));
+                sections
+            }
+        }
     }
 
     fn sections(&self, columns: usize, rows_max: usize, language: Language) -> Sections {
@@ -241,12 +217,18 @@ impl Approval {
         if question.is_masked {
             head.extend(paragraph(Meaning::Error, Text::AskMasked.template(language)));
         }
+        let (preview, is_preview_whole) = match rows_max {
+            usize::MAX => (self.preview.all_rows(columns, language), !self.preview.is_too_long()),
+            _ => self.preview.first_rows(columns, language),
+        };
         Sections {
             head,
             subject,
             is_cut: more > 0,
             parts: self.parts(columns, language),
-            preview: preview::draw(&question.arguments, &question.subject, columns, language),
+            preview,
+            is_preview_cut: !is_preview_whole,
+            needs_preview: self.needs_preview,
             why: self.why(columns, language),
         }
     }
@@ -323,7 +305,7 @@ impl Approval {
         let KeyCode::Char(letter) = code else {
             return (code == KeyCode::Esc).then_some(Choice::Deny);
         };
-        let may_allow = self.shows_all.get() || self.was_shown;
+        let may_allow = (self.shows_all.get() || self.was_shown) && !self.is_too_long();
         let offered =
             |answer| may_allow && self.shows_rules.get() && is_offered(&answer, &self.question);
         match letter.to_ascii_lowercase() {
@@ -541,6 +523,59 @@ mod tests {
             approval.press(KeyCode::Char('y').into(), later(400));
             assert_eq!(approval.settle(later(2_000)), Some(Answer::Allow), "{rows_max}");
         }
+    }
+
+    fn question_of_write(content: &str, protected: bool) -> Question {
+        let action = Action::Write { path: ".envrc".into(), written: None, protected };
+        let (rules, places) = (Rules::default(), Places::default());
+        Question {
+            call_id: "1".into(),
+            tool: "write_file".into(),
+            subject: ".envrc".into(),
+            arguments: serde_json::json!({"path": ".envrc", "content": content}),
+            decision: decide("write_file", &action, &rules, Mode::Ask, &places),
+            is_masked: false,
+        }
+    }
+
+    #[test]
+    fn what_a_protected_file_would_hold_is_seen_whole_before_a_yes() {
+        let start = Instant::now();
+        let later = |ms| start + Duration::from_millis(ms);
+        let press_yes = |approval: &mut Approval| {
+            approval.press(KeyCode::Char('y').into(), later(400));
+            approval.settle(later(2_000))
+        };
+        let content: String = (0..9).map(|n| format!("export N={n}\n")).collect();
+        for rows_max in 2..60 {
+            for (content, may_fit) in [(content.clone(), true), (content.repeat(9), false)] {
+                let content = content + "touch EVIL\n";
+                let mut approval = shown(question_of_write(&content, true), start);
+                let text = drawn(&approval, 40, rows_max);
+                let is_open = !text.contains("Ctrl-O shows");
+                assert!(!is_open || text.contains("touch EVIL"), "{rows_max}: {text}");
+                assert!(!is_open || may_fit, "{rows_max}: {text}");
+                assert!(is_open || !may_fit || rows_max < 30, "{rows_max}: {text}");
+                let yes = is_open.then_some(Answer::Allow);
+                assert_eq!(press_yes(&mut approval), yes, "{rows_max}: {text}");
+                let mut approval = shown(question_of_write(&content, true), start);
+                let whole: String =
+                    approval.whole(40, Language::English).iter().map(Line::text).collect();
+                assert!(whole.contains("touch EVIL") && !whole.contains("Ctrl-O"), "{whole}");
+                approval.show();
+                drawn(&approval, 40, rows_max);
+                assert_eq!(press_yes(&mut approval), Some(Answer::Allow), "{rows_max}");
+            }
+        }
+        // What stays within the workspace's walls can be undone; that rows are missing is said.
+        let mut approval = shown(question_of_write(&content.repeat(9), false), start);
+        assert!(drawn(&approval, 60, 60).contains("more lines of it (Ctrl-O shows everything)"));
+        assert_eq!(press_yes(&mut approval), Some(Answer::Allow));
+        let long = "x".repeat(crate::would_write::SHOWN_BYTES_MAX + 1);
+        let mut approval = shown(question_of_write(&long, true), start);
+        approval.show();
+        assert!(drawn(&approval, 60, 60).contains("too long to be shown cannot be allowed"));
+        assert_eq!(press_yes(&mut approval), None);
     }
 
     #[test]

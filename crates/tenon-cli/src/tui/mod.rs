@@ -20,6 +20,7 @@ mod own_command;
 mod pager;
 mod picker;
 mod preview;
+mod sections;
 mod session;
 mod status;
 mod surface;

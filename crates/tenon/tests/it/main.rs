@@ -74,6 +74,7 @@ mod terminal;
 mod tidy;
 mod tiers;
 mod tui;
+mod tui_asks;
 mod tui_commands;
 mod tui_keys;
 mod tui_outside;
