@@ -105,7 +105,7 @@ fn always_is_shown_in_full_and_written_to_the_users_file() {
 
 #[test]
 fn always_makes_a_private_file_where_there_is_none_and_leaves_a_broken_one() {
-    let long = format!("one\ntwo \x1b[2J\n{}", "more\n".repeat(498));
+    let long = format!("one\ntwo \x1b[2J\n{}last", "more\n".repeat(498));
     let protected = ("write_file", json!({ "path": ".envrc", "content": long }));
     let command = ("bash", json!({ "command": "sudo -n true" }));
     let (home, top) = home(turns(&[protected, read("../outside.txt"), command]));
@@ -114,7 +114,8 @@ fn always_makes_a_private_file_where_there_is_none_and_leaves_a_broken_one() {
     let screen = terminal.screen();
     assert!(screen.contains("from which other programs take commands"), "{screen}");
     assert!(screen.contains("  content:\n    one\n    two ␛[2J"), "{screen}");
-    assert!(screen.contains("    … 480 more lines"), "{screen}");
+    // All that a yes would write is there.
+    assert!(screen.contains("    last"), "{screen}");
     terminal.press("a\r");
     terminal.wait_for(ASKED, 2);
     let file = config(&home);
