@@ -155,14 +155,14 @@ fn in_a_home_that_is_the_workspace_nothing_brings_hidden_things_to_light() {
             continue;
         }
         let place = Place::new();
-        place.write("home/.config/gh/hosts.yml", "oauth_token: abc\n");
+        place.write("home/.config/gh/hosts.yml", "oauth_token: xyz\n");
         place.write("home/.local/share/tool/a", "1\n");
         let script = running(&place, COMMAND);
         let home = place.path("home").display().to_string();
         let flags = ["--print", "--model", &script, "--cwd", &home, "--sandbox", tier, "go"];
         place.run(&flags).ends_with(0);
         let told = results_in(&place.path("home/.local/state/tenon/sessions"));
-        for word in ["MOVED", "FORGED", "sessions", "abc", "user_message"] {
+        for word in ["MOVED", "FORGED", "sessions", "xyz", "user_message"] {
             assert!(!told.contains(word), "{tier} {word}: {told}");
         }
         assert!(told.contains("1\nend\n"), "{tier}: {told}");
