@@ -29,13 +29,11 @@ impl Guard {
         let copies = Copies::of(&self.before, &self.roots);
         let doubted = touched.names.into_iter().filter_map(|name| {
             let by_place = || further.get(&name.root.join(&name.beneath)).copied().cloned();
-            let place = place_of(&tops, &name).or_else(by_place)?;
+            // Whether another folder is a repository, undo finds out.
+            let by_name = || place_of(&tops, &name).filter(Place::is_protected_by_name);
+            let place = by_place().or_else(by_name)?;
             let Touched { before: Some(before), .. } = name else { return None };
             let id = before.id?;
-            // What was there before all of them, they did not write.
-            if before.changed.zip(self.since).is_some_and(|(changed, since)| changed < since) {
-                return None;
-            }
             (!self.may_come_back(&place, &told(before), &copies)).then_some(id)
         });
         own.doubt(doubted.collect::<Vec<_>>());

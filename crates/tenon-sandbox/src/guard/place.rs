@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::item::{Content, Item};
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
-use crate::workspace::{above_listed, is_setting_of_git};
+use crate::workspace::{above_listed, is_protected_name, is_setting_of_git};
 
 /// What may come to be in a repository's `info`: none of it runs anything.
 const INFO_ALLOWED: [&str; 3] = ["exclude", "sparse-checkout", "refs"];
@@ -157,6 +157,11 @@ impl Place {
     /// Whether the folder that a protected name was in is gone.
     pub(super) fn has_no_owner(&self) -> bool {
         self.folder_that_may_go().is_some_and(|folder| rustix::fs::lstat(folder).is_err())
+    }
+
+    /// Whether it is protected whatever is in the folders around it.
+    pub(super) fn is_protected_by_name(&self) -> bool {
+        is_protected_name(&self.root, &self.beneath)
     }
 
     pub(super) fn is_git_config(&self) -> bool {

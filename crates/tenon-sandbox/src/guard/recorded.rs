@@ -16,7 +16,7 @@ use super::touched::{Role, has_others};
 use crate::journal::{
     AllTouched, Before, Came, Checkpoint, Kept, LeftBehind, Moment, ReadLimits, Touched,
 };
-use crate::workspace::above_listed;
+use crate::workspace::{above_listed, makes_repository};
 
 /// What is read of how things were.
 pub(super) const LIMITS: ReadLimits = ReadLimits { each: FILE_BYTES_MAX, all: BYTES_MAX as u64 };
@@ -136,7 +136,14 @@ fn came_along(place: &Place, touched: &AllTouched) -> bool {
             && beneath.starts_with(lowest)
             && beneath != lowest
     };
-    !touched.names.iter().any(is_below)
+    // Nor is what was in a folder that is a repository only now.
+    let completes = |name: &Touched| {
+        name.root == place.root()
+            && name.came != Came::Stayed
+            && name.beneath.parent() == Some(owner.as_path())
+            && name.beneath.file_name().is_some_and(makes_repository)
+    };
+    !touched.names.iter().any(|name| is_below(name) || completes(name))
 }
 
 /// Roots, open.

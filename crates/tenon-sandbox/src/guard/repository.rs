@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use rustix::fs::FileType;
+
 use super::folder::look_at;
 use super::place::{Way, is_repository_root, way};
 
@@ -55,6 +57,21 @@ pub(super) fn is_where_git_writes(root: &Path, top: &OwnedFd, link: &Path) -> bo
     };
     let is_deep = is_in_git(folder) && !is_repository(root, top, folder);
     is_deep || folder.ancestors().any(is_of_git)
+}
+
+/// Whether a folder among others is a repository's own, and not one in it: these have a file `HEAD`, too.
+pub(super) fn has_head(top: &OwnedFd, folder: &Path) -> bool {
+    let is_within = folder.file_name().is_some_and(|name| may_be_of_git(name.as_ref()));
+    let head = folder.join("HEAD");
+    let is_file = || {
+        let stat = look_at(top, &head).and_then(rustix::fs::fstat);
+        stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_file())
+    };
+    let names_branch = || {
+        let target = rustix::fs::readlinkat(top, &head, Vec::new());
+        target.is_ok_and(|target| target.to_bytes().starts_with(b"refs/"))
+    };
+    !is_within && (is_file() || names_branch())
 }
 
 /// Whether git takes a folder for a repository's own, by its name or by what is in it.

@@ -16,7 +16,7 @@ use super::item::{HASHED_BYTES_MAX, Item, Room, item, leads_into_git};
 use super::limits::Limits;
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root, setting_among_others};
-use super::repository::is_where_git_writes;
+use super::repository::{has_head, is_where_git_writes};
 use crate::workspace::{is_above_protected, is_setting_of_git, name_of, names_in};
 
 /// How deep protected folders are looked through.
@@ -376,7 +376,7 @@ impl<'a> Scan<'a> {
                 if let Some(depth) = setting_among_others(root, &beneath) {
                     self.all(root, top, &beneath, depth, DEPTH_MAX);
                 }
-            } else if look_at(top, &beneath.join("HEAD")).is_ok() {
+            } else if has_head(top, &beneath) {
                 self.repository(root, top, &beneath, beneath.iter().count());
                 self.repositories.push(beneath);
             } else {

@@ -1,19 +1,24 @@
 //! What an undo would bring to names that programs take commands from, though no look has judged it: what another
 //! command wrote there, or where the name was a harmless one.
 
-use std::ffi::OsStr;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 
+use rustix::fs::FileType;
+
 use super::conflicts::{ConflictReason, Found};
-use super::content::{open_place, read_bytes};
+use super::content::{open_object, open_place, read_bytes};
 use super::find::node_at;
-use super::record::{Image, Place};
+use super::node::NodeId;
+use super::record::{Image, Old, Place};
 use super::since::times_since;
 use super::store::Store;
 use super::walk::{Deeper, walk};
 use super::{CheckpointId, Journal, JournalError};
 use crate::git_config;
-use crate::workspace::{is_protected_name, makes_repository};
+use crate::workspace::{is_protected_name, is_setting_of_git, makes_repository};
 
 /// The longest settings of git that are read, in bytes.
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
@@ -26,13 +31,11 @@ impl Journal {
         image: &Image,
         found: &mut Found,
     ) -> Result<(), JournalError> {
-        let mut doubted: Vec<Place> = image
-            .nodes
-            .values()
-            .filter(|old| old.is_doubted)
-            .map(|old| old.place.clone())
-            .collect();
-        doubted.extend(self.along(id, image)?);
+        let mut doubted = self.along(id, image)?;
+        let after = After::new(&self.store, image);
+        let old = image.nodes.values().filter(|old| old.is_doubted);
+        doubted.extend(old.map(|old| old.place.clone()));
+        doubted.extend(after.new_settings(id));
         doubted.extend(repositories(&self.store, image));
         for place in doubted {
             found.entry(place).or_insert(ConflictReason::Protected.into());
@@ -71,18 +74,143 @@ fn is_protected(store: &Store, place: &Place) -> bool {
     root.is_some_and(|root| is_protected_name(&root.path, &place.path))
 }
 
+/// What will be where once the undo is done.
+struct After<'a> {
+    store: &'a Store,
+    image: &'a Image,
+    /// Folders of the log, by where they are.
+    folders: HashMap<&'a Place, NodeId>,
+}
+
+impl<'a> After<'a> {
+    fn new(store: &'a Store, image: &'a Image) -> Self {
+        let folders = image.nodes.iter().filter(|(_, old)| old.node.is_folder());
+        let folders = folders.map(|(id, old)| (&old.place, *id)).collect();
+        Self { store, image, folders }
+    }
+
+    fn has(&self, folder: &Place, name: &str) -> bool {
+        let said = self.folders.get(folder).and_then(|id| self.image.entries.get(id));
+        match said.and_then(|names| names.get(OsStr::new(name))) {
+            Some(before) => before.is_some(),
+            None => is_there(self.store, &folder.join(OsStr::new(name))),
+        }
+    }
+
+    /// Whether a folder that is not called `.git` will be a repository's own.
+    fn is_repository(&self, folder: &Place) -> bool {
+        let is_whole = || ["objects", "refs"].iter().all(|name| self.has(folder, name));
+        self.has(folder, "HEAD") && (is_whole() || self.has(folder, "commondir"))
+    }
+
+    /// Whether a place will be one of the settings of such a repository.
+    fn is_setting(&self, place: &Place) -> bool {
+        place.and_above().any(|at| {
+            let name = at.path.file_name();
+            let above =
+                at.path.parent().map(|path| Place { root: at.root, path: path.to_path_buf() });
+            name.is_some_and(is_setting_of_git)
+                && above.is_some_and(|above| self.is_repository(&above))
+        })
+    }
+
+    /// Returns where something comes back as a setting of a repository that is one by now, and may not have been when the call
+    /// changed it, and links that come into a repository, where git would follow them.
+    fn new_settings(&self, id: CheckpointId) -> Vec<Place> {
+        let nodes = &self.image.nodes;
+        let named =
+            self.image.entries.iter().filter_map(|(id, names)| Some((nodes.get(id)?, names)));
+        let named = named.flat_map(|(folder, names)| {
+            let known = |(name, before): (&OsString, &Option<NodeId>)| {
+                Some((folder.place.join(name), nodes.get(before.as_ref()?)?))
+            };
+            names.iter().filter_map(known)
+        });
+        let written = nodes.values().filter(|old| old.content.is_some());
+        let all = named.chain(written.map(|old| (old.place.clone(), old)));
+        let new = all.filter(|(place, old)| {
+            let is_link = old.node.kind() == FileType::Symlink;
+            let may_be = || place.path.iter().any(is_setting_of_git);
+            !old.node.is_folder()
+                && (is_link || may_be())
+                && (old.content.is_some() || self.now(place) != Some(old.node.id))
+                && if is_link {
+                    self.is_followed(place)
+                } else {
+                    self.is_new_setting(place, old, id)
+                }
+        });
+        new.map(|(place, _)| place).collect()
+    }
+
+    fn now(&self, place: &Place) -> Option<NodeId> {
+        node_at(self.store, place).ok().flatten().map(|node| node.id)
+    }
+
+    /// Whether git would follow a link there.
+    fn is_followed(&self, place: &Place) -> bool {
+        place.path.file_name() != Some(OsStr::new("HEAD"))
+            && (is_in_git(place) || place.above().any(|folder| self.is_repository_now(&folder)))
+    }
+
+    fn is_new_setting(&self, place: &Place, old: &Old, id: CheckpointId) -> bool {
+        let name = place.path.file_name().unwrap_or_default();
+        // What is in a directory `.git` was judged by its name.
+        if is_in_git(place) || name.as_bytes().ends_with(b".sample") || !self.is_setting(place) {
+            return false;
+        }
+        let mut above = place.above();
+        above.any(|folder| self.is_repository_now(&folder))
+            && !(name.as_bytes().starts_with(b"config") && self.sets_nothing(place, old, id))
+    }
+
+    /// Whether settings that come back run nothing that those which are there do not run.
+    fn sets_nothing(&self, place: &Place, old: &Old, id: CheckpointId) -> bool {
+        let read = |file: File| read_bytes(file, SETTINGS_BYTES_MAX).ok();
+        let now = open_place(self.store, place).ok().and_then(read);
+        let saved = old
+            .content
+            .filter(|content| content.from == 0)
+            .map(|content| (old.content_by, content.object));
+        let saved = saved.or(old.kept.map(|object| (old.kept_by, object)));
+        let saved = saved.and_then(|(by, object)| {
+            if object == 0 {
+                return Some(Vec::new());
+            }
+            read(open_object(self.store, by.unwrap_or(id), old.place.root, object).ok()?)
+        });
+        let changed =
+            saved.and_then(|saved| git_config::put_back(now.as_deref(), &saved, |_, _| false));
+        changed.is_some_and(|(_, names)| names.is_empty())
+    }
+
+    fn is_repository_now(&self, folder: &Place) -> bool {
+        ["HEAD", "objects", "refs"]
+            .iter()
+            .all(|name| is_there(self.store, &folder.join(OsStr::new(name))))
+    }
+}
+
+fn is_in_git(place: &Place) -> bool {
+    place.path.iter().any(|name| name == ".git")
+}
+
+fn is_there(store: &Store, place: &Place) -> bool {
+    node_at(store, place).is_ok_and(|node| node.is_some())
+}
+
 /// Returns the names by which a folder becomes a repository again that has settings by now which run programs: while it
 /// was none, nobody looked at them.
 fn repositories(store: &Store, image: &Image) -> Vec<Place> {
     let mut found = Vec::new();
     for (folder, names) in &image.entries {
         let Some(old) = image.nodes.get(folder) else { continue };
-        if old.place.path.iter().any(|name| name == ".git") {
+        if is_in_git(&old.place) {
             continue;
         }
         let back = names.iter().filter(|(name, before)| before.is_some() && makes_repository(name));
         let back = back.map(|(name, _)| old.place.join(name));
-        let mut gone = back.filter(|place| node_at(store, place).ok().flatten().is_none());
+        let mut gone = back.filter(|place| !is_there(store, place));
         if let Some(place) = gone.next()
             && runs_programs(store, &old.place)
         {
@@ -104,7 +232,5 @@ fn runs_programs(store: &Store, folder: &Place) -> bool {
         has_hook |= !place.path.as_os_str().as_bytes().ends_with(b".sample");
         Deeper::No
     });
-    does_set
-        || has_hook
-        || node_at(store, &folder.join(OsStr::new("commondir"))).is_ok_and(|it| it.is_some())
+    does_set || has_hook || is_there(store, &folder.join(OsStr::new("commondir")))
 }

@@ -129,3 +129,73 @@ fn a_folder_is_no_repository_again_without_a_question_where_programs_were_set_me
     place.run(&["undo", "--session", &taken]).ends_with(0);
     assert!(read(&place, "b.git/HEAD").is_some());
 }
+
+/// A job does something while a call beside it removes what is at a protected name since.
+fn job_beside(place: &Place, before: &str, job: &str, call: &str) {
+    let wait = |name: &str| format!("until [ -e {name} ]; do sleep 0.02; done");
+    let job = format!(": > begun; {}; {job}; : > made; {}", wait("go"), wait("end"));
+    let call = format!("{}; : > go; {}; {call}; echo 2 > f; : > end", wait("begun"), wait("made"));
+    let calls = json!([
+        bash(before),
+        {"calls": [{"name": "bash", "arguments": {"command": job, "background": true}}]},
+        bash(&call),
+        {"calls": [{"name": "jobs", "arguments": {"action": "wait", "job": 1}}]},
+    ]);
+    turn(place, calls);
+}
+
+#[test]
+fn older_files_do_not_come_back_where_a_job_made_their_names_protected_ones() {
+    let cases = [
+        (
+            "mkdir c; echo evil > c/settings.json; sleep 0.1",
+            "mv c .claude",
+            "rm .claude/settings.json",
+            ".claude/settings.json",
+        ),
+        (
+            "mkdir -p x/hooks x/objects x/refs; echo evil > x/hooks/post-update; chmod +x x/hooks/post-update; sleep 0.1",
+            "echo 'ref: refs/heads/main' > x/HEAD",
+            "rm x/hooks/post-update",
+            "x/hooks/post-update",
+        ),
+    ];
+    for (before, job, call, path) in cases {
+        let place = Place::new();
+        place.write("work/f", "1\n");
+        job_beside(&place, before, job, call);
+        let refused = place.run(&["undo"]).ends_with(1);
+        let said = format!("  {path} (programs take commands from this name");
+        assert!(refused.error.contains(&said), "{refused:?}");
+        assert_eq!(read(&place, path), None);
+        place.run(&["undo", "--keep-mine"]).ends_with(0);
+        assert_eq!((read(&place, path), read(&place, "f").as_deref()), (None, Some("1\n")));
+    }
+}
+
+#[test]
+fn a_redo_brings_no_hooks_into_what_is_a_repository_by_now() {
+    let place = Place::new();
+    place.write("work/x/notes", "n\n");
+    session_of(
+        &place,
+        &["mkdir x/hooks; echo evil > x/hooks/post-update; ln -s /tmp x/packed-refs"],
+    );
+    place.run(&["undo"]).ends_with(0);
+    session_of(&place, &["cd x; mkdir objects refs; echo 'ref: refs/heads/main' > HEAD"]);
+    let refused = place.run(&["redo"]).ends_with(1);
+    assert!(refused.error.contains("programs take commands from this name"), "{refused:?}");
+    assert!(
+        read(&place, "x/hooks/post-update").is_none()
+            && !place.path("work/x/packed-refs").is_symlink()
+    );
+}
+
+#[test]
+fn settings_of_a_bare_repository_that_run_nothing_come_back_without_a_question() {
+    let place = Place::new();
+    git(&place, &["init", "-q", "--bare", "b.git"]);
+    session_of(&place, &["git -C b.git remote add there ../there"]);
+    place.run(&["undo"]).ends_with(0);
+    assert!(!read(&place, "b.git/config").unwrap().contains("there"));
+}
