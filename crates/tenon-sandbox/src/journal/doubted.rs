@@ -1,7 +1,7 @@
 //! What an undo would bring to names that programs take commands from, though no look has judged it: what another
 //! command wrote there, or where the name was a harmless one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -24,18 +24,26 @@ use crate::workspace::{is_protected_name, is_setting_of_git, makes_repository};
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
 impl Journal {
-    /// Adds to the conflicts what would come back, or along, of what nobody judged.
+    /// Adds to the conflicts what would come back, or along, of what nobody judged, by an undo of `all` these.
     pub(super) fn find_doubted(
         &self,
         id: CheckpointId,
         image: &Image,
+        all: &[CheckpointId],
         found: &mut Found,
     ) -> Result<(), JournalError> {
         let mut doubted = self.along(id, image)?;
         let after = After::new(&self.store, image);
         let old = image.nodes.values().filter(|old| old.is_doubted);
         doubted.extend(old.map(|old| old.place.clone()));
-        doubted.extend(after.new_settings(id));
+        let mut new = after.new_settings(id);
+        // What makes the folder a repository may be undone with it.
+        let others = all.iter().filter(|other| **other != id && !new.is_empty());
+        let others: Vec<Image> = others.filter_map(|other| self.image(*other).ok()).collect();
+        new.retain(|(_, folder)| {
+            !folder.as_ref().is_some_and(|folder| others.iter().any(|image| makes(image, folder)))
+        });
+        doubted.extend(new.into_iter().map(|(place, _)| place));
         doubted.extend(repositories(&self.store, image));
         for place in doubted {
             found.entry(place).or_insert(ConflictReason::Protected.into());
@@ -115,8 +123,9 @@ impl<'a> After<'a> {
     }
 
     /// Returns where something comes back as a setting of a repository that is one by now, and may not have been when the call
-    /// changed it, and links that come into a repository, where git would follow them.
-    fn new_settings(&self, id: CheckpointId) -> Vec<Place> {
+    /// changed it, and links that come into a repository, where git would follow them; each with the repository, if that is not
+    /// called `.git`.
+    fn new_settings(&self, id: CheckpointId) -> Vec<(Place, Option<Place>)> {
         let nodes = &self.image.nodes;
         let named =
             self.image.entries.iter().filter_map(|(id, names)| Some((nodes.get(id)?, names)));
@@ -140,7 +149,10 @@ impl<'a> After<'a> {
                     self.is_new_setting(place, old, id)
                 }
         });
-        new.map(|(place, _)| place).collect()
+        let within = |place: &Place| place.above().find(|folder| self.is_repository_now(folder));
+        new.map(|(place, _)| (within(&place), place))
+            .map(|(folder, place)| (place, folder))
+            .collect()
     }
 
     fn now(&self, place: &Place) -> Option<NodeId> {
@@ -189,6 +201,18 @@ impl<'a> After<'a> {
             .iter()
             .all(|name| is_there(self.store, &folder.join(OsStr::new(name))))
     }
+}
+
+/// Whether a call made a folder a repository.
+fn makes(image: &Image, folder: &Place) -> bool {
+    let new = image.end.iter().flat_map(|end| &end.new_folders);
+    let is_new = |names: &BTreeMap<OsString, Option<NodeId>>| {
+        names.iter().any(|(name, before)| before.is_none() && makes_repository(name))
+    };
+    let mut known =
+        image.entries.iter().filter_map(|(id, names)| Some((image.nodes.get(id)?, names)));
+    new.into_iter().any(|new| new.is_around(folder))
+        || known.any(|(old, names)| old.place == *folder && is_new(names))
 }
 
 fn is_in_git(place: &Place) -> bool {

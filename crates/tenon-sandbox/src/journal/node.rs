@@ -241,7 +241,13 @@ impl Node {
         // The kernel's name for a descriptor leads to what is held, also to a link.
         let flags = AtFlags::empty();
         if (now.user, now.group) != (self.user, self.group) {
-            rustix::fs::chownat(CWD, &*path, Some(user), Some(group), flags)?;
+            match rustix::fs::chownat(CWD, &*path, Some(user), Some(group), flags) {
+                // Only root gives files away; what was another user's and is gone comes back as one's own.
+                Err(Errno::PERM) => {
+                    let _ = rustix::fs::chownat(CWD, &*path, None, Some(group), flags);
+                }
+                done => done?,
+            }
         }
         let is_link = self.kind() == FileType::Symlink;
         now.complete(&held, empty)?;

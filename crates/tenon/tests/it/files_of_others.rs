@@ -6,7 +6,11 @@ use std::{
     path::Path,
 };
 
-use crate::{program::Place, skipped::skipped};
+use crate::{
+    program::{Place, Run},
+    skipped::skipped,
+    undo::bash,
+};
 
 const OTHER: u32 = 1000;
 
@@ -61,4 +65,42 @@ fn root_is_told_that_commands_have_no_rights_over_files_of_others() {
             assert_eq!(walls, expected, "{tier} {command}: {told}");
         }
     }
+}
+
+#[test]
+fn what_a_group_may_write_is_undone_for_its_members() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("only root has files of others to try it with");
+    }
+    let place = Place::new();
+    place.write("work/a", "a\n");
+    place.write("work/d/f", "own\n");
+    for (name, mode) in
+        [("work", 0o2775), ("work/a", 0o664), ("work/d", 0o2775), ("work/d/f", 0o664)]
+    {
+        give(&place.path(name), 0o755);
+        std::fs::set_permissions(place.path(name), PermissionsExt::from_mode(mode)).unwrap();
+    }
+    let member = |arguments: &[&str]| {
+        let tenon = place.tenon(arguments);
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid=4242", "--regid=4242", "--groups=1000"]).arg(tenon.get_program());
+        command.args(tenon.get_args()).current_dir(place.path("work"));
+        command.envs(tenon.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Run::of(command.output().unwrap())
+    };
+    for name in ["home", "home/.config", "home/.config/tenon"] {
+        std::fs::create_dir_all(place.path(name)).unwrap();
+        chown(place.path(name), Some(4242), Some(4242)).unwrap();
+    }
+    std::fs::set_permissions(place.path(""), PermissionsExt::from_mode(0o755)).unwrap();
+    let script = place.script(serde_json::json!([bash("echo b >> a; rm -rf d"), {"text": "ok"}]));
+    member(&["--model", &script, "go"]).ends_with(0);
+    let read = |name: &str| std::fs::read_to_string(place.path(name)).ok();
+    assert_eq!((read("work/a").as_deref(), read("work/d/f")), (Some("a\nb\n"), None));
+    member(&["undo"]).ends_with(0);
+    assert_eq!(
+        (read("work/a").as_deref(), read("work/d/f").as_deref()),
+        (Some("a\n"), Some("own\n"))
+    );
 }
