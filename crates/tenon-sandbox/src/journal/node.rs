@@ -240,11 +240,14 @@ impl Node {
         let (user, group) = (Uid::from_raw(self.user), Gid::from_raw(self.group));
         // The kernel's name for a descriptor leads to what is held, also to a link.
         let flags = AtFlags::empty();
+        let mut mode = self.mode;
         if (now.user, now.group) != (self.user, self.group) {
             match rustix::fs::chownat(CWD, &*path, Some(user), Some(group), flags) {
                 // Only root gives files away; what was another user's and is gone comes back as one's own.
                 Err(Errno::PERM) => {
                     let _ = rustix::fs::chownat(CWD, &*path, None, Some(group), flags);
+                    // Nobody runs it with the rights of who undoes.
+                    mode &= if self.is_file() { !0o6000 } else { !0 };
                 }
                 done => done?,
             }
@@ -259,9 +262,9 @@ impl Node {
         let is_anothers = now.user != rustix::process::geteuid().as_raw();
         if !is_link {
             // After the attributes, of which an access control list changes the group's part.
-            let done = set_mode(&held, empty, self.mode);
+            let done = set_mode(&held, empty, mode);
             let is_so =
-                || look(&held, empty).is_ok_and(|now| now.is_some_and(|now| now.mode == self.mode));
+                || look(&held, empty).is_ok_and(|now| now.is_some_and(|now| now.mode == mode));
             done.or_else(|errno| if is_so() { Ok(()) } else { Err(errno) })?;
         }
         let times = Timestamps {
