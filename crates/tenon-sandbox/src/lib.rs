@@ -12,6 +12,7 @@ mod file_system;
 mod filter;
 mod git_config;
 mod git_includes;
+mod git_index;
 mod guard;
 mod helper;
 mod jobs;

@@ -32,6 +32,14 @@ pub enum ProtectedChangeKind {
     /// It set these settings of git, which run a program or read another file; the others that it
     /// set stay.
     GitSettings(Vec<String>),
+    /// It wrote an index of git, or a list of conflicts, that has other names than git itself adds or cannot be
+    /// read. Without a former one it is taken out.
+    GitIndex {
+        /// Whether none is there now.
+        is_out: bool,
+    },
+    /// It wrote an index of git that is longer than is read.
+    LongGitIndex,
     /// It made more beneath this root than is looked through: something may be hidden there.
     TooMany,
     /// There are more folders beneath this root than are looked through, and what commands touch in
@@ -86,6 +94,19 @@ impl fmt::Display for ProtectedChange {
                      is looked at before the next command, once it is back"
                 );
             }
+            ProtectedChangeKind::LongGitIndex => {
+                return write!(
+                    formatter,
+                    "protected: {path} was changed and is longer than is read; with names that lead elsewhere in it, \
+                     git would write files there"
+                );
+            }
+            ProtectedChangeKind::GitIndex { .. } => {
+                write!(
+                    formatter,
+                    "protected: {path} was written with names that git does not add, or cannot be read"
+                )?;
+            }
             ProtectedChangeKind::Created => write!(formatter, "protected: {path} was made")?,
             ProtectedChangeKind::Changed => write!(formatter, "protected: {path} was changed")?,
             ProtectedChangeKind::Permissions => {
@@ -98,7 +119,9 @@ impl fmt::Display for ProtectedChange {
                 names.join(", ")
             )?,
         }
+        let is_out = self.kind == ProtectedChangeKind::GitIndex { is_out: true };
         formatter.write_str(match self.put_back {
+            true if is_out => "; taken out (`git reset` makes a new one)",
             true => "; put back as it was",
             false => "; it could NOT be put back",
         })

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Guard;
 use super::copies::Copies;
+use super::index;
 use super::item::Item;
 use super::place::Place;
 use super::recorded::{LIMITS, Tops, place_of, told};
@@ -54,6 +55,8 @@ impl Guard {
             });
             return settings.is_some_and(|(_, names)| names.is_empty());
         }
-        place.may_appear(saved, &self.roots) || copies.has(place, saved)
+        place.may_appear(saved, &self.roots)
+            || index::is_sound_there(place, saved)
+            || copies.has(place, saved)
     }
 }

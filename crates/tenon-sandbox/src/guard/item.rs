@@ -23,6 +23,9 @@ pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
 /// How much is read at a look of files that are longer, only to see whether they changed: about 10 ms.
 pub(super) const HASHED_BYTES_MAX: u64 = 16 << 20;
 
+/// The longest index of git that is read, of half a million files: some 50 ms.
+pub(super) const INDEX_BYTES_MAX: u64 = 64 << 20;
+
 /// What is added to the number of a content's kind where the time is known: older notes have none.
 const WITH_TIME: u64 = 8;
 
@@ -139,6 +142,14 @@ impl Item {
     /// Whether it can be seen whether it changed, though its stamp is the same and it is not kept.
     pub(super) fn has_hash(&self) -> bool {
         self.hash.is_some()
+    }
+
+    /// Whether these bytes were in it, where `stat` speaks of what they were read from.
+    pub(super) fn had(&self, bytes: &[u8], stat: &Stat) -> bool {
+        match self.hash() {
+            Some(hash) => hash == ContentHash::of(bytes),
+            None => self.stamp == Some(Stamp::of(stat)),
+        }
     }
 
     #[cfg(test)]
@@ -310,7 +321,7 @@ fn content(top: &OwnedFd, beneath: &Path, kind: FileType, length: i64) -> Conten
     }
 }
 
-fn read(top: &OwnedFd, beneath: &Path, bytes_max: u64) -> Result<Vec<u8>, Errno> {
+pub(super) fn read(top: &OwnedFd, beneath: &Path, bytes_max: u64) -> Result<Vec<u8>, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = match open_beneath(top, beneath, flags) {
         // The folder that it is in may be closed.

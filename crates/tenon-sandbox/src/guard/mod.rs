@@ -16,6 +16,7 @@ mod copies;
 mod doubts;
 mod folder;
 mod held;
+mod index;
 mod item;
 mod kept_names;
 mod killed;
@@ -458,7 +459,7 @@ impl Guard {
         for (place, item) in &after {
             let before = self.before.get(moved.get(place).unwrap_or(place));
             let is_same = before.is_some_and(|before| before.is_same(item));
-            if may(place) || item.is_folder() || is_same {
+            if may(place) || item.is_folder() || is_same || index::is_one(place, item) {
                 continue;
             }
             // What a command made counts as if it had come now, where it cannot be made again or may be
@@ -489,6 +490,7 @@ impl Guard {
                 || before.is_folder()
                 || place.is_in_repository() && !place.repository_is_there()
                 || place.has_no_owner()
+                || place.is_git_index()
                 || self.is_included_no_more(place)
                 || before.is_made && (place.may_go() || !before.is_kept())
             {
@@ -503,6 +505,7 @@ impl Guard {
                 put_back: before.is_kept() && self.put(place, Some(before)),
             });
         }
+        changes.extend(self.correct_indexes(&after, &moved, &mut corrected));
         self.take_in(after, corrected, &moved);
         changes
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::item::{Content, Item};
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
-use crate::workspace::{above_listed, is_protected_name, is_setting_of_git};
+use crate::workspace::{above_listed, is_index_of_git, is_protected_name, is_setting_of_git};
 
 /// What may come to be in a repository's `info`: none of it runs anything.
 const INFO_ALLOWED: [&str; 3] = ["exclude", "sparse-checkout", "refs"];
@@ -171,6 +171,12 @@ impl Place {
                 && self.in_repository().is_some_and(|names| !names.is_empty())
     }
 
+    /// Whether git takes names of files from there: an index, or a list of conflicts.
+    pub(super) fn is_git_index(&self) -> bool {
+        self.beneath.file_name().is_some_and(is_index_of_git)
+            && self.in_repository().is_some_and(|names| names.len() == 1)
+    }
+
     /// Whether a command may make it: what `git init` and `git worktree add` make, if it runs
     /// nothing. `roots` are all beneath which is looked.
     pub(super) fn may_appear(&self, item: &Item, roots: &[PathBuf]) -> bool {
@@ -196,12 +202,13 @@ impl Place {
                 || is("info") && INFO_ALLOWED.iter().any(|known| is(known)))
     }
 
-    /// Whether nothing runs what is there, unless it is named elsewhere: samples of hooks, and files beside the
-    /// settings.
+    /// Whether nothing runs what is there, unless it is named elsewhere: samples of hooks, files beside the
+    /// settings, and indexes.
     pub(super) fn is_minor(&self) -> bool {
         let name = self.beneath.file_name().unwrap_or_default().as_bytes();
         let is_setting = [&b"config"[..], b"config.worktree"].contains(&name);
-        (name.ends_with(b".sample") || name.starts_with(b"config") && !is_setting)
+        let is_beside = name.starts_with(b"config") && !is_setting;
+        (name.ends_with(b".sample") || is_beside || self.is_git_index())
             && !self.is_included()
             && self.is_in_repository()
     }

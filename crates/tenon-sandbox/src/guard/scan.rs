@@ -12,12 +12,12 @@ use std::sync::Arc;
 use rustix::fs::{FileType, Stat};
 
 use super::folder::{look_at, named, names, open_folder_at};
-use super::item::{HASHED_BYTES_MAX, Item, Room, item, leads_into_git};
+use super::item::{HASHED_BYTES_MAX, INDEX_BYTES_MAX, Item, Room, item, leads_into_git};
 use super::limits::Limits;
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root, setting_among_others};
 use super::repository::{has_head, is_where_git_writes};
-use crate::workspace::{is_above_protected, is_setting_of_git, name_of, names_in};
+use crate::workspace::{is_above_protected, is_index_of_git, is_setting_of_git, name_of, names_in};
 
 /// How deep protected folders are looked through.
 pub(super) const DEPTH_MAX: usize = 64;
@@ -149,6 +149,8 @@ pub(super) struct Scan<'a> {
     /// What is in files that are kept; none as long as nothing new came.
     contents: Option<HashSet<Arc<[u8]>>>,
     hashed_left: u64,
+    /// How much of indexes may still be read that are too long to keep.
+    indexes_left: u64,
     /// Repositories' own directories in which others may be.
     pub(super) repositories: Vec<PathBuf>,
 }
@@ -175,6 +177,7 @@ impl<'a> Scan<'a> {
             room_of_minor: Room::default(),
             contents: None,
             hashed_left: HASHED_BYTES_MAX,
+            indexes_left: INDEX_BYTES_MAX,
             repositories: Vec::new(),
         }
     }
@@ -323,7 +326,8 @@ impl<'a> Scan<'a> {
         for (name, kind) in names(top, place) {
             let beneath = place.join(&name);
             let has_others = name == "modules" || name == "worktrees";
-            if is_setting_of_git(&name) || has_others && kind.is_symlink() {
+            let is_index = kind.is_file() && is_index_of_git(&name);
+            if is_setting_of_git(&name) || is_index || has_others && kind.is_symlink() {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
             } else if has_others && kind.is_dir() {
                 self.others(root, top, &beneath, DEPTH_MAX);
@@ -404,7 +408,11 @@ impl<'a> Scan<'a> {
         let does_hold = self.stamps.hold_at(place);
         // What a command made cannot take the time for what was there.
         let is_hashed = matches!(self.stamps, Stamps::Hold) || known.is_some_and(Item::has_hash);
-        let hashed_left = if is_hashed { &mut self.hashed_left } else { &mut 0 };
+        let hashed_left = match is_hashed {
+            _ if place.is_git_index() => &mut self.indexes_left,
+            true => &mut self.hashed_left,
+            false => &mut 0,
+        };
         item(top, place.beneath(), stat, known.filter(|_| does_hold), hashed_left)
     }
 

@@ -1,4 +1,5 @@
 mod halves;
+mod indexes;
 mod mapped;
 mod moves;
 mod permissions;

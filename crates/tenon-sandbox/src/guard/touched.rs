@@ -16,7 +16,8 @@ use super::repository::{WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository
 use super::scan::{DEPTH_MAX, Scan};
 use crate::journal::Came;
 use crate::workspace::{
-    above_listed, can_matter, is_above_protected, is_setting_of_git, makes_repository,
+    above_listed, can_matter, is_above_protected, is_index_of_git, is_setting_of_git,
+    makes_repository,
 };
 
 /// What a place is by the names on its way.
@@ -52,7 +53,8 @@ impl Role {
         // The innermost: a repository has others in it.
         let setting = names.iter().enumerate().rev().find(|(index, name)| {
             let above = || names.iter().take(*index).collect::<PathBuf>();
-            is_setting(name) && is_repository(root, top, &above())
+            let is_index = || index + 1 == names.len() && is_index_of_git(name);
+            (is_setting(name) || is_index()) && is_repository(root, top, &above())
         });
         match setting {
             Some((index, _)) => Self::Setting(index),

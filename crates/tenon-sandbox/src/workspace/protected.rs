@@ -101,6 +101,12 @@ const REPOSITORY_ENTRIES: [&str; 3] = ["HEAD", "objects", "refs"];
 /// What in it says what is run, or where more of that is, besides `config` and what begins so.
 const REPOSITORY_SETTINGS: [&str; 4] = ["hooks", "info", "commondir", "lazygit.yml"];
 
+/// What in it says by which names git writes, reads and removes files, besides shared indexes.
+const REPOSITORY_INDEXES: [&str; 2] = ["MERGE_RR", "index"];
+
+/// How the names of shared indexes begin.
+const SHARED_INDEX: &[u8] = b"sharedindex.";
+
 /// Names by which a folder may be a repository's own.
 const MAKE_REPOSITORIES: [&str; 5] = ["HEAD", "objects", "refs", "worktrees", "commondir"];
 
@@ -160,7 +166,8 @@ impl Workspace {
                 entries.iter().any(|entry| is(entry))
                     && entries.iter().all(|entry| holds(entry) != is(entry))
             };
-            is_repository_setting(name) && REPOSITORY_ENTRIES.into_iter().all(holds)
+            let is_index = || place == found.beneath && is_repository_index(name);
+            (is_repository_setting(name) || is_index()) && REPOSITORY_ENTRIES.into_iter().all(holds)
                 || completes(&REPOSITORY_ENTRIES)
                 || completes(&POINTER_ENTRIES)
         })
@@ -222,6 +229,7 @@ pub(crate) fn can_matter(root: &Path, beneath: &Path) -> bool {
     let makes = |name: &OsStr| {
         name == ".git"
             || is_above_protected(name)
+            || is_index_of_git(name)
             || REPOSITORY_ENTRIES.iter().any(|known| name == *known)
     };
     beneath.file_name().is_some_and(makes)
@@ -239,7 +247,9 @@ pub(crate) fn is_protected_name(root: &Path, beneath: &Path) -> bool {
     let (mut in_repository, mut above) = (false, root.file_name());
     let mut names = beneath.iter().peekable();
     while let Some(name) = names.next() {
-        if is_listed(above, name) || in_repository && is_repository_setting(name) {
+        let mut is_index = || names.peek().is_none() && is_repository_index(name);
+        let is_of_git = in_repository && (is_repository_setting(name) || is_index());
+        if is_listed(above, name) || is_of_git {
             return true;
         }
         if name.eq_ignore_ascii_case(".git") {
@@ -270,6 +280,20 @@ pub(crate) fn is_setting_of_git(name: &OsStr) -> bool {
     name.as_bytes().starts_with(b"config") || REPOSITORY_SETTINGS.iter().any(|known| name == *known)
 }
 
+/// Whether a file in a repository's own directory lists names of files, in upper and lower case alike.
+fn is_repository_index(name: &OsStr) -> bool {
+    let start = name.as_bytes().get(..SHARED_INDEX.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(SHARED_INDEX))
+        || REPOSITORY_INDEXES.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// Whether git takes a file of this very name in a repository's own directory for a list of names: what it tracks, or
+/// where conflicts are.
+pub(crate) fn is_index_of_git(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(SHARED_INDEX)
+        || REPOSITORY_INDEXES.iter().any(|known| name == *known)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,6 +306,10 @@ mod tests {
             ".git/config",
             ".git/config.worktree",
             ".git/info/attributes",
+            ".git/index",
+            ".git/worktrees/side/Index",
+            ".git/sharedindex.0123",
+            ".git/MERGE_RR",
             ".GIT/Hooks/post-merge",
             ".git/modules/part/hooks/pre-push",
             ".git/modules/objects/info/attributes",

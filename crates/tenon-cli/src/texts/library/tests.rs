@@ -81,8 +81,12 @@ fn what_libraries_say_of_rules_hosts_and_files_has_a_row() {
         ProtectedChangeKind::Permissions,
         ProtectedChangeKind::Removed,
         ProtectedChangeKind::GitSettings(vec!["core.pager".into()]),
+        ProtectedChangeKind::GitIndex { is_out: false },
+        ProtectedChangeKind::GitIndex { is_out: true },
+        ProtectedChangeKind::LongGitIndex,
     ];
-    for (kind, put_back) in kinds.into_iter().zip([true, false, true, true, false]) {
+    let put_back = [true, false, true, true, false, true, true, false];
+    for (kind, put_back) in kinds.into_iter().zip(put_back) {
         let (path, by_name) = ("a".into(), true);
         let change = ProtectedChange { path, kind, found: None, by_name, put_back };
         check_chinese(&change.to_string());

@@ -131,6 +131,7 @@ pub(super) const ROWS: &[Row] = &[
         .prepare(TRACKED),
     git!("git: clone and copy where protected names are tracked", "git clone -q . c; git -C c status --short; cp -r pkg other; cat c/.vscode/settings.json c/pkg/.envrc other/.envrc; echo clean", &["mine\nown\nown\nclean"])
         .prepare(TRACKED),
+    git!("git: indexes of every kind", "git update-index --index-version 4; echo b > b; git add b; git update-index --split-index; echo c > c; git add c; git worktree add -q w; git stash -q; git checkout -q .; git stash pop -q; git commit -qm two; git status --short b c", &[""]),
     git!("git: stash and tag", "echo z > a; git stash -q; git stash pop -q; git tag t; git reset -q --hard t; cat a", &["a\n"]),
     git!("git: settings and remotes", "git config user.name x; git remote add o https://example.com/a; git branch -M trunk; git remote; git config user.name", &["o\nx"]),
     git!("git: clone and push", "git clone -q --bare . b.git; git clone -q b.git c; cd c; echo d > d; git add d; git commit -qm d; git push -q; git -C ../b.git log --oneline | wc -l", &["2\n"]),

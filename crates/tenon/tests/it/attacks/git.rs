@@ -67,6 +67,22 @@ pub(super) const ROWS: &[Row] = &[
         .after("test ! -e $TOP/new -a ! -e $TOP/clone -a ! -e $TOP/tree"),
     left!("git: a path with parents in the index", "printf '100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\\t../../../new\\n' | git update-index --index-info; git hash-object -w --stdin < /dev/null; git checkout-index -a -f")
         .after("test ! -e $TOP/new"),
+    row("git: an index with names that git does not add", &[Call::Script(
+        r#"cat > write.py <<'E'
+import os, struct, subprocess
+blob = subprocess.run(["git", "hash-object", "-w", "--stdin"], input=b"evil", stdout=subprocess.PIPE).stdout.decode().strip()
+out = b""
+for name in sorted([b"../new", os.environb[b"TOP"] + b"/new", b".git/hooks/post-checkout"]):
+    entry = struct.pack(">10I", *[0] * 6, 0o100755, *[0] * 3) + bytes.fromhex(blob) + struct.pack(">H", len(name)) + name
+    out += entry + bytes(8 - len(entry) % 8)
+open(".git/index", "wb").write(b"DIRC" + struct.pack(">II", 2, 3) + out + bytes(20))
+E
+python3 write.py; printf '%040d\t%s/new\0' 1 $TOP > .git/MERGE_RR; echo end"#,
+    )])
+        .prepare("git init -q -b main .; echo own > a; git add a; git -c user.name=a -c user.email=a@b commit -q -m one")
+        .prints(&["end", ".git/index was written with names that git does not add, or cannot be read; put back as it was", "MERGE_RR was written"])
+        .after("rm a; git -c safe.directory='*' checkout -q .; test \"$(cat a)\" = own && test ! -e $TOP/new -a ! -e ../new -a ! -e .git/hooks/post-checkout -a ! -e .git/MERGE_RR")
+        .needs(&["git", "python3"]),
     left!("git: a link in the index", "ln -s $TOP d; git add d; rm d; mkdir d; echo x > d/new; git add d; git commit -qm a; git checkout -f HEAD~0; ln -sfn $TOP d; git checkout -f .")
         .after("test ! -e $TOP/new"),
     row("git: modes and times, by a program that a reading command starts", &[

@@ -1,0 +1,92 @@
+//! Indexes of git: what git writes stays, and what has other names than it adds does not.
+
+use super::{Guard, Journaled, ProtectedChangeKind, check, check_with};
+
+const COMMITTED: &str = "git init -q -b main . && git config user.name a && git config user.email a@b && \
+     echo a > a && mkdir d && echo b > d/b && git add . && git commit -qm one";
+
+/// Writes an index of version 2 with one name: to which file, and which name.
+const WRITE: &str = "write() { python3 -c 'import struct, sys
+n = sys.argv[2].encode()
+e = struct.pack(\">10I20sH\", *[0] * 6, 0o100644, *[0] * 3, bytes(20), len(n)) + n
+open(sys.argv[1], \"wb\").write(b\"DIRC\" + struct.pack(\">II\", 2, 1) + e + bytes(8 - len(e) % 8) + bytes(20))' \"$@\"; }";
+
+#[test]
+fn what_git_writes_stays() {
+    for work in [
+        "echo c > c; git add c; git commit -qm two; git rm -q d/b",
+        "git checkout -qb side; git checkout -q main; git worktree add -q w; git -C w rm -q a; git worktree remove -f w",
+        "echo z > a; git stash -q; git stash pop -q; git reset -q --hard",
+        "git update-index --index-version 4; echo 1 > 1; git add 1",
+        "git update-index --split-index; echo 1 > 1; git add 1; git update-index --no-split-index",
+        "rm .git/index; git reset -q; git clone -q . c; git clone -q --bare . b; git --git-dir=b read-tree main",
+        "rm .git/index",
+        "rm -rf .git; git init -q --object-format=sha256 .; git add .",
+        "git config rerere.enabled true; git checkout -qb s; echo s > a; git commit -qam s; git checkout -q main; echo m > a; git commit -qam m; git merge -q s || test -s .git/MERGE_RR",
+    ] {
+        assert_eq!(check(COMMITTED, work, &[]), [""; 0], "{work}");
+    }
+    let sha256 = COMMITTED.replace("init", "init --object-format=sha256");
+    let work = "echo c > c; git add c; git commit -qm two; git worktree add -q w; git -C w rm -q a";
+    assert_eq!(check(&sha256, work, &[]), [""; 0]);
+}
+
+#[test]
+fn an_index_with_other_names_is_put_back() {
+    let setup = format!(
+        "{COMMITTED}; git worktree add -q w; git clone -q --bare . b; mkdir -p .git/modules; git clone -q . m; \
+         mv m/.git .git/modules/m; cp .git/index index-before; cp .git/worktrees/w/index w-before; cp .git/modules/m/index m-before"
+    );
+    for name in ["/etc/passwd", "../a", ".git/config", "d/.GIT/hooks/x"] {
+        for (file, before) in [
+            (".git/index", "index-before"),
+            (".git/worktrees/w/index", "w-before"),
+            (".git/modules/m/index", "m-before"),
+            ("b/index", ""),
+            (".git/sharedindex.0123", ""),
+        ] {
+            let attack = format!("{WRITE}; write {file} {name}");
+            let told = check_with(&setup, &attack, |root| {
+                #[expect(clippy::disallowed_methods, reason = "looks from outside")]
+                let read = |name| std::fs::read(root.join(name)).ok();
+                let was = if before.is_empty() { None } else { read(before) };
+                assert!(read(file) == was, "{file} with {name}");
+            });
+            assert_eq!(told, [file], "{name}");
+        }
+    }
+    let list = "printf '0123\\t/etc/passwd\\0' > .git/MERGE_RR";
+    assert_eq!(check(COMMITTED, list, &[(".git/MERGE_RR", "-")]), [".git/MERGE_RR"]);
+    assert_eq!(check(COMMITTED, "echo x > .git/index", &[]), [".git/index"]);
+    // Written with the right names, too long to be kept.
+    let long = "for n in $(seq 9000); do echo \"100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 0\t$(printf %0100d $n)\"; done | git update-index --index-info";
+    assert_eq!(check(COMMITTED, long, &[]), [""; 0]);
+    let attack = format!("{WRITE}; write .git/index ../a");
+    let setup = format!("{COMMITTED}; {long}; test $(stat -c %s .git/index) -gt 1048576");
+    assert_eq!(check(&setup, &attack, &[(".git/index", "-")]), [".git/index"]);
+    let attack = "LC_ALL=C sed -i 's,\\x00d000,\\x00d../,' .git/index";
+    assert_eq!(check(&setup, attack, &[(".git/index", "-")]), [".git/index"]);
+}
+
+#[test]
+fn an_index_is_judged_again_where_git_reads_it_in_another_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let roots = [folder.path().canonicalize().unwrap()];
+    let mut guard = Guard::default();
+    let mut run = |script: &str| {
+        guard.begin(&roots, &[], Journaled::Nowhere).unwrap();
+        #[expect(clippy::disallowed_methods, reason = "plays the command")]
+        let status = std::process::Command::new("bash")
+            .args(["-ec", script])
+            .current_dir(&folder)
+            .env("HOME", "/nonexistent")
+            .status();
+        assert!(status.unwrap().success(), "{script}");
+        let mut changes = guard.end(None);
+        changes.retain(|change| !super::is_lack(&change.kind));
+        changes.into_iter().map(|change| change.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(run("git init -q --object-format=sha256 .; echo > a; git add a"), []);
+    let told = run("sed -i 's/sha256/sha1/' .git/config");
+    assert_eq!(told, [ProtectedChangeKind::GitIndex { is_out: true }]);
+}
