@@ -111,7 +111,7 @@ fn always_makes_a_private_file_where_there_is_none_and_leaves_a_broken_one() {
     let (home, top) = home(turns(&[protected, read("../outside.txt"), command]));
     let mut terminal = start(&home, &[]);
     terminal.wait_for(ASKED, 1);
-    let screen = terminal.screen();
+    let screen = terminal.everything();
     assert!(screen.contains("from which other programs take commands"), "{screen}");
     assert!(screen.contains("  content:\n    one\n    two ␛[2J"), "{screen}");
     // All that a yes would write is there.
@@ -133,7 +133,7 @@ fn always_makes_a_private_file_where_there_is_none_and_leaves_a_broken_one() {
     terminal.wait_for(ASKED, 3);
     terminal.press("a\r");
     let results = end(terminal, &home);
-    assert!(results[0].starts_with("Wrote 2503 bytes to .envrc"), "{}", results[0]);
+    assert!(results[0].starts_with("Wrote 2507 bytes to .envrc"), "{}", results[0]);
     assert!(results[1].starts_with("Error: Path escapes workspace: ../outside.txt\n"));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "allow = [\"bash(sudo -n true)\"]\n");
 }
