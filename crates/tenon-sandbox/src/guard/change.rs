@@ -55,6 +55,21 @@ pub enum ProtectedChangeKind {
     Unlooked,
 }
 
+impl ProtectedChange {
+    /// Says what became of it.
+    fn outcome(&self) -> &'static str {
+        let is_out = self.kind == ProtectedChangeKind::GitIndex { is_out: true };
+        match self.put_back {
+            true if is_out && self.path.ends_with("index") => {
+                "; taken out (`git reset` makes a new one)"
+            }
+            true if is_out => "; taken out",
+            true => "; put back as it was",
+            false => "; it could NOT be put back",
+        }
+    }
+}
+
 impl fmt::Display for ProtectedChange {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
@@ -119,11 +134,6 @@ impl fmt::Display for ProtectedChange {
                 names.join(", ")
             )?,
         }
-        let is_out = self.kind == ProtectedChangeKind::GitIndex { is_out: true };
-        formatter.write_str(match self.put_back {
-            true if is_out => "; taken out (`git reset` makes a new one)",
-            true => "; put back as it was",
-            false => "; it could NOT be put back",
-        })
+        formatter.write_str(self.outcome())
     }
 }

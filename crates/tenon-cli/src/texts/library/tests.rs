@@ -87,9 +87,13 @@ fn what_libraries_say_of_rules_hosts_and_files_has_a_row() {
     ];
     let put_back = [true, false, true, true, false, true, true, false];
     for (kind, put_back) in kinds.into_iter().zip(put_back) {
-        let (path, by_name) = ("a".into(), true);
-        let change = ProtectedChange { path, kind, found: None, by_name, put_back };
-        check_chinese(&change.to_string());
+        for path in [".git/index", ".git/MERGE_RR"] {
+            let (path, kind, by_name) = (path.into(), kind.clone(), true);
+            let change = ProtectedChange { path, kind, found: None, by_name, put_back };
+            let said = change.to_string();
+            assert!(!said.contains("git reset") || said.contains(".git/index"), "{said}");
+            check_chinese(&said);
+        }
     }
     let missing = std::path::Path::new("/nonexistent");
     let session = tenon_agent::read_session(missing, "20260101-120000-a1b2");
