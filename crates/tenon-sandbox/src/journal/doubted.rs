@@ -139,30 +139,27 @@ impl<'a> After<'a> {
         let all = named.chain(written.map(|old| (old.place.clone(), old)));
         let new = all.filter(|(place, old)| {
             let is_link = old.node.kind() == FileType::Symlink;
-            let may_be = || place.path.iter().any(is_setting_of_git);
             !old.node.is_folder()
-                && (is_link || may_be())
+                && (is_link || place.path.iter().any(is_setting_of_git))
                 && (old.content.is_some() || self.now(place) != Some(old.node.id))
-                && if is_link {
-                    self.is_followed(place)
-                } else {
-                    self.is_new_setting(place, old, id)
-                }
         });
-        let within = |place: &Place| place.above().find(|folder| self.is_repository_now(folder));
-        new.map(|(place, _)| (within(&place), place))
-            .map(|(folder, place)| (place, folder))
-            .collect()
+        let new = new.filter_map(|(place, old)| {
+            let folder = place.above().find(|folder| self.is_repository_now(folder));
+            let counts = match (old.node.kind(), &folder) {
+                (FileType::Symlink, folder) => {
+                    let is_head = place.path.file_name() == Some(OsStr::new("HEAD"));
+                    !is_head && (is_in_git(&place) || folder.is_some())
+                }
+                (_, Some(_)) => self.is_new_setting(&place, old, id),
+                (_, None) => false,
+            };
+            counts.then_some((place, folder))
+        });
+        new.collect()
     }
 
     fn now(&self, place: &Place) -> Option<NodeId> {
         node_at(self.store, place).ok().flatten().map(|node| node.id)
-    }
-
-    /// Whether git would follow a link there.
-    fn is_followed(&self, place: &Place) -> bool {
-        place.path.file_name() != Some(OsStr::new("HEAD"))
-            && (is_in_git(place) || place.above().any(|folder| self.is_repository_now(&folder)))
     }
 
     fn is_new_setting(&self, place: &Place, old: &Old, id: CheckpointId) -> bool {
@@ -171,9 +168,7 @@ impl<'a> After<'a> {
         if is_in_git(place) || name.as_bytes().ends_with(b".sample") || !self.is_setting(place) {
             return false;
         }
-        let mut above = place.above();
-        above.any(|folder| self.is_repository_now(&folder))
-            && !(name.as_bytes().starts_with(b"config") && self.sets_nothing(place, old, id))
+        !name.as_bytes().starts_with(b"config") || !self.sets_nothing(place, old, id)
     }
 
     /// Whether settings that come back run nothing that those which are there do not run.
