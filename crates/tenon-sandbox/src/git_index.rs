@@ -1,29 +1,62 @@
-//! Says whether the names in an index of git, and in its list of conflicts, are such as git itself would put there.
+//! What stands in an index of git, and whether the names in it, and in git's list of conflicts, are such as git itself
+//! would put there.
 //!
 //! Git checks a name when it adds it, and not when it reads an index: one that leads out of the work tree is written,
-//! read and removed there. Pure. The format stands in git's `gitformat-index`; what git could read in two ways is not
-//! accepted.
+//! read and removed there. Pure. The format stands in git's `gitformat-index`: versions 2, 3 and 4; what git could read
+//! in two ways is not accepted.
 
-/// How many bytes the name of an object has.
+/// How the name of an object is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum GitIndexFormat {
+    /// Of 20 bytes.
     Sha1,
+    /// Of 32 bytes.
     Sha256,
 }
 
-/// Times, device, inode, mode, owner and length.
-const STAT_BYTES: usize = 40;
-/// Where the mode is among these.
-const MODE_AT: usize = 24;
+/// One of the entries of an index.
+#[derive(Debug)]
+pub struct GitIndexEntry<'a> {
+    /// Type and permissions.
+    pub mode: u32,
+    /// The name of the object.
+    pub id: &'a [u8],
+    /// The flags, without the length of the name.
+    pub flags: u16,
+    /// The further flags; 0 if it has none.
+    pub extended: u16,
+    /// The path beneath the top of the work tree; nothing where it stands for an entry of a shared index.
+    pub name: &'a [u8],
+    /// Where it begins, in bytes of the index.
+    at: usize,
+    /// Whether it has nothing of the name before it.
+    is_whole: bool,
+}
+
+/// What an index has besides its entries.
+#[derive(Debug, PartialEq, Eq)]
+pub struct GitIndex<'a> {
+    /// Of the format: 2, 3 or 4.
+    pub version: u32,
+    /// The kind of each extension, which has four bytes, and its content.
+    pub extensions: Vec<(&'a [u8], &'a [u8])>,
+}
+
+/// Times, device and inode, and behind the mode owner and length.
+const STAT_BYTES: (usize, usize) = (24, 12);
+
+/// Bits of the mode: the type, and that of a folder.
+const TYPE: u32 = 0o170_000;
+const FOLDER: u32 = 0o040_000;
 
 /// In the flags of an entry: it has further ones, and the length of its name.
 const EXTENDED: u16 = 0x4000;
-const NAME_LENGTH: usize = 0x0fff;
+const NAME_LENGTH: u16 = 0x0fff;
 
 /// Signature, version and number of entries.
 const HEADER_BYTES: usize = 12;
 
-impl Format {
+impl GitIndexFormat {
     fn id_bytes(self) -> usize {
         match self {
             Self::Sha1 => 20,
@@ -32,10 +65,62 @@ impl Format {
     }
 }
 
+/// Calls `on_entry` with each entry of an index. Returns what else is in it; `None` if it is none that is known, or git
+/// could read it in another way. The sum at its end is not looked at.
+///
+/// ```
+/// use tenon_sandbox::{GitIndexFormat, read_git_index};
+///
+/// let empty = [b"DIRC\0\0\0\x02\0\0\0\0", &[0; 20][..]].concat();
+/// let index = read_git_index(&empty, GitIndexFormat::Sha1, &mut |_| ()).unwrap();
+/// assert_eq!((index.version, index.extensions.len()), (2, 0));
+/// assert_eq!(read_git_index(b"DIRC", GitIndexFormat::Sha1, &mut |_| ()), None);
+/// ```
+pub fn read_git_index<'a>(
+    index: &'a [u8],
+    format: GitIndexFormat,
+    on_entry: &mut dyn FnMut(&GitIndexEntry<'_>),
+) -> Option<GitIndex<'a>> {
+    let body = index.get(..index.len().checked_sub(format.id_bytes())?)?;
+    let mut rest = Rest { all: body, at: 0 };
+    (rest.take(4)? == b"DIRC").then_some(())?;
+    let version = rest.number().filter(|version| (2..=4).contains(version))?;
+    let (mut name, mut starts) = (Vec::new(), Vec::new());
+    for _ in 0..rest.number()? {
+        let entry = rest.entry((version, format.id_bytes()), &mut name)?;
+        starts.push((entry.at, entry.is_whole));
+        on_entry(&entry);
+    }
+    let end = rest.at;
+    let mut extensions = Vec::new();
+    while rest.at < body.len() {
+        let kind = rest.take(4)?;
+        let length = usize::try_from(rest.number()?).ok()?;
+        let content = rest.take(length)?;
+        if kind == b"IEOT" {
+            blocks_are_as_read(content, &starts)?;
+        }
+        extensions.push((kind, content));
+    }
+    extensions_begin_at(body, end, format)?;
+    Some(GitIndex { version, extensions })
+}
+
 /// Whether git reads an index and all names in it are such as it adds.
-pub(crate) fn is_sound(index: &[u8], format: Format) -> bool {
+pub(crate) fn is_sound(index: &[u8], format: GitIndexFormat) -> bool {
     // Git takes an empty one for none.
-    index.is_empty() || read(index, format).is_some()
+    if index.is_empty() {
+        return true;
+    }
+    let (mut is_plain, mut lacks_names) = (true, false);
+    let read = read_git_index(index, format, &mut |entry| {
+        // What stands for an entry of a shared index has its name there.
+        lacks_names |= entry.name.is_empty();
+        is_plain &= entry.name.is_empty() || is_plain_name(entry.name, entry.mode & TYPE == FOLDER);
+    });
+    read.is_some_and(|read| {
+        is_plain && (!lacks_names || read.extensions.iter().any(|(kind, _)| *kind == b"link"))
+    })
 }
 
 /// Whether all names in a list of conflicts (`MERGE_RR`) are such as git adds.
@@ -46,37 +131,6 @@ pub(crate) fn conflicts_are_sound(list: &[u8]) -> bool {
             parts.nth(1).is_some_and(|name| is_plain_name(name, false))
         })
     }) && (list.is_empty() || list.ends_with(b"\0"))
-}
-
-fn read(index: &[u8], format: Format) -> Option<()> {
-    let body = index.get(..index.len().checked_sub(format.id_bytes())?)?;
-    let mut rest = Rest { all: body, at: 0 };
-    (rest.take(4)? == b"DIRC").then_some(())?;
-    let version = rest.number().filter(|version| (2..=4).contains(version))?;
-    let count = rest.number()?;
-    let (mut name, mut starts) = (Vec::new(), Vec::new());
-    let mut lacks_names = false;
-    for _ in 0..count {
-        let at = rest.at;
-        let (is_folder, is_whole) = rest.entry((version, format.id_bytes()), &mut name)?;
-        starts.push((at, is_whole));
-        // What stands for an entry of a shared index has its name there.
-        lacks_names |= name.is_empty();
-        (name.is_empty() || is_plain_name(&name, is_folder)).then_some(())?;
-    }
-    let end = rest.at;
-    let mut is_split = false;
-    while rest.at < body.len() {
-        let kind = rest.take(4)?;
-        let length = usize::try_from(rest.number()?).ok()?;
-        let content = rest.take(length)?;
-        is_split |= kind == b"link";
-        if kind == b"IEOT" {
-            blocks_are_as_read(content, &starts)?;
-        }
-    }
-    extensions_begin_at(body, end, format)?;
-    (!lacks_names || is_split).then_some(())
 }
 
 /// Git may read entries in blocks, from where an extension says that these begin.
@@ -96,7 +150,7 @@ fn blocks_are_as_read(content: &[u8], starts: &[(usize, bool)]) -> Option<()> {
 }
 
 /// Where the last extension says where the first begins, git goes by that.
-fn extensions_begin_at(body: &[u8], end: usize, format: Format) -> Option<()> {
+fn extensions_begin_at(body: &[u8], end: usize, format: GitIndexFormat) -> Option<()> {
     let content_bytes = 4 + format.id_bytes();
     let Some(at) = body.len().checked_sub(8 + content_bytes).filter(|at| *at >= HEADER_BYTES)
     else {
@@ -156,21 +210,22 @@ impl<'a> Rest<'a> {
         self.take(2)?.try_into().ok().map(u16::from_be_bytes)
     }
 
-    /// Reads an entry, whose name comes in the place of that before it. Returns whether it stands for a folder, and
-    /// whether it has nothing of that name.
-    fn entry(
+    /// Reads an entry, whose name comes in the place of that before it.
+    fn entry<'n>(
         &mut self,
         (version, id_bytes): (u32, usize),
-        name: &mut Vec<u8>,
-    ) -> Option<(bool, bool)> {
-        let start = self.at;
-        let mode = self.take(STAT_BYTES)?.get(MODE_AT..MODE_AT + 4)?;
-        let is_folder = u32::from_be_bytes(mode.try_into().ok()?) & 0o170_000 == 0o040_000;
-        self.take(id_bytes)?;
+        name: &'n mut Vec<u8>,
+    ) -> Option<GitIndexEntry<'n>>
+    where
+        'a: 'n,
+    {
+        let at = self.at;
+        self.take(STAT_BYTES.0)?;
+        let mode = self.number()?;
+        self.take(STAT_BYTES.1)?;
+        let id = self.take(id_bytes)?;
         let flags = self.flags()?;
-        if flags & EXTENDED != 0 {
-            self.flags()?;
-        }
+        let extended = if flags & EXTENDED == 0 { 0 } else { self.flags()? };
         let kept = match version {
             // The name is the one before without so many bytes at its end, and what follows.
             4 => name.len().checked_sub(self.offset()?)?,
@@ -180,10 +235,12 @@ impl<'a> Rest<'a> {
         let length = self.all.get(self.at..)?.iter().position(|byte| *byte == 0)?;
         name.extend_from_slice(self.take(length)?);
         // Git goes by the length that is said, if that is not too long to be said.
-        let said = usize::from(flags) & NAME_LENGTH;
-        (said == name.len().min(NAME_LENGTH)).then_some(())?;
-        self.take(if version == 4 { 1 } else { 8 - (self.at - start) % 8 })?;
-        Some((is_folder, kept == 0))
+        let said = usize::from(flags & NAME_LENGTH);
+        (said == name.len().min(usize::from(NAME_LENGTH))).then_some(())?;
+        let padding = if version == 4 { 1 } else { 8 - (self.at - at) % 8 };
+        self.take(padding)?.iter().all(|byte| *byte == 0).then_some(())?;
+        let is_whole = kept == 0;
+        Some(GitIndexEntry { mode, id, flags: flags & !NAME_LENGTH, extended, name, at, is_whole })
     }
 
     /// Reads a number as pack files have it: seven bits a byte, and one more for each that follows.
@@ -209,7 +266,7 @@ mod tests {
     use super::*;
 
     /// Runs `script` in a new repository with some files, and judges all indexes in it.
-    fn check(init: &str, script: &str, format: Format) {
+    fn check(init: &str, script: &str, format: GitIndexFormat) {
         let folder = tempfile::tempdir().unwrap();
         let run = format!(
             "git init -q {init} .; mkdir -p d/e; for n in 1 2 3 .gitignore d/.gitx d/e/...; do echo $n > $n; done; \
@@ -245,7 +302,9 @@ mod tests {
 
     #[test]
     fn what_git_writes_is_sound() {
-        for (init, format) in [("", Format::Sha1), ("--object-format=sha256", Format::Sha256)] {
+        for (init, format) in
+            [("", GitIndexFormat::Sha1), ("--object-format=sha256", GitIndexFormat::Sha256)]
+        {
             for script in [
                 "true",
                 "git rm -rq --cached .",
@@ -271,7 +330,7 @@ mod tests {
             let mut entry = vec![0; 24];
             entry.extend(0o100_644_u32.to_be_bytes());
             entry.extend([0; 12 + 20]);
-            entry.extend(u16::try_from(name.len().min(NAME_LENGTH)).unwrap().to_be_bytes());
+            entry.extend(u16::try_from(name.len()).unwrap().min(NAME_LENGTH).to_be_bytes());
             entry.extend(*name);
             entry.extend(vec![0; 8 - entry.len() % 8]);
             index.extend(entry);
@@ -283,7 +342,7 @@ mod tests {
 
     #[test]
     fn names_that_git_does_not_add_are_found() {
-        let sound = |name: &[u8]| is_sound(&index(&[b"a", name], b""), Format::Sha1);
+        let sound = |name: &[u8]| is_sound(&index(&[b"a", name], b""), GitIndexFormat::Sha1);
         let long = [b"d/".repeat(3000), b"f".to_vec()].concat();
         for name in [&b"b"[..], b"d/..a", b".gitignore", b"d/...", b"git", b"d/.git-x/y", &long] {
             assert!(sound(name), "{:?}", name.escape_ascii().to_string());
@@ -314,25 +373,33 @@ mod tests {
     #[test]
     fn what_git_could_read_in_two_ways_is_not_accepted() {
         let plain = index(&[b"a", b"b"], b"");
-        assert!(is_sound(&plain, Format::Sha1) && !is_sound(&plain, Format::Sha256));
+        assert!(
+            is_sound(&plain, GitIndexFormat::Sha1) && !is_sound(&plain, GitIndexFormat::Sha256)
+        );
         // The first entry says that its name is longer, or shorter, than what follows.
         for length in [0, 2, 12] {
             let mut other = plain.clone();
             other[12 + 61] = length;
-            assert!(!is_sound(&other, Format::Sha1), "{length}");
+            assert!(!is_sound(&other, GitIndexFormat::Sha1), "{length}");
         }
         let blocks = |offset: u32, count: u32| {
             let content = [1, offset, count].map(u32::to_be_bytes).concat();
             index(&[b"a", b"b"], &[b"IEOT\0\0\0\x0c", &content[..]].concat())
         };
-        assert!(is_sound(&blocks(12, 2), Format::Sha1));
-        assert!(!is_sound(&blocks(84, 2), Format::Sha1) && !is_sound(&blocks(12, 1), Format::Sha1));
+        assert!(is_sound(&blocks(12, 2), GitIndexFormat::Sha1));
+        assert!(
+            !is_sound(&blocks(84, 2), GitIndexFormat::Sha1)
+                && !is_sound(&blocks(12, 1), GitIndexFormat::Sha1)
+        );
         let end = |offset: u32| {
             let content = [&offset.to_be_bytes()[..], &[0; 20]].concat();
             index(&[b"a", b"b"], &[b"EOIE\0\0\0\x18", &content[..]].concat())
         };
-        assert!(is_sound(&end(12 + 2 * 64), Format::Sha1) && !is_sound(&end(12), Format::Sha1));
-        assert!(!is_sound(&index(&[b"a"], b"TREE\0\0\0\x09"), Format::Sha1));
+        assert!(
+            is_sound(&end(12 + 2 * 64), GitIndexFormat::Sha1)
+                && !is_sound(&end(12), GitIndexFormat::Sha1)
+        );
+        assert!(!is_sound(&index(&[b"a"], b"TREE\0\0\0\x09"), GitIndexFormat::Sha1));
     }
 
     #[test]

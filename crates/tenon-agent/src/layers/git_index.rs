@@ -1,25 +1,17 @@
 //! What a git index says, apart from the times and numbers of files that it holds: two that name the
 //! same content are the same, whenever and wherever they were written. Pure.
 //!
-//! The format stands in git's `gitformat-index`: versions 2, 3 and 4, with SHA-1 or SHA-256. Of what is
-//! not known here, nothing is said.
+//! Of an index, or an extension, that is not known here, nothing is said.
 
 use std::{collections::BTreeSet, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use tenon_sandbox::ContentHash;
-
-/// Times, device, inode, and behind the mode owner and length.
-const STAT_BYTES: (usize, usize) = (24, 12);
+use tenon_sandbox::{ContentHash, GitIndexEntry, GitIndexFormat, read_git_index};
 
 /// The mode of an entry that stands for another repository.
-const SUBMODULE_MODE: [u8; 4] = 0o160_000_u32.to_be_bytes();
+const SUBMODULE_MODE: u32 = 0o160_000;
 
-const SHA1_BYTES: usize = 20;
+const FORMATS: [GitIndexFormat; 2] = [GitIndexFormat::Sha256, GitIndexFormat::Sha1];
 const SHA256_BYTES: usize = 32;
-
-/// In the flags of an entry: it has further ones, and the length of its name.
-const EXTENDED: u16 = 0x4000;
-const NAME_LENGTH: u16 = 0x0fff;
 
 /// Extensions that say something: cached trees, resolved conflicts, whether there are folders as
 /// entries.
@@ -30,8 +22,7 @@ const ASIDE: [&[u8]; 4] = [b"EOIE", b"IEOT", b"UNTR", b"FSMN"];
 
 /// Returns the hash of what an index says; `None` if it is none that is known.
 pub(super) fn said(index: &[u8]) -> Option<ContentHash> {
-    let id_bytes = [SHA256_BYTES, SHA1_BYTES].into_iter();
-    let mut found = id_bytes.filter_map(|id_bytes| said_with(index, id_bytes, &mut |_, _| ()));
+    let mut found = FORMATS.into_iter().filter_map(|format| said_with(index, format, &mut |_| ()));
     found.next().map(|said| ContentHash::of(&said))
 }
 
@@ -44,50 +35,46 @@ pub(super) struct Tracked {
 
 /// Returns what an index says git tracks; nothing if it is none that is known.
 pub(super) fn tracked(index: &[u8]) -> Tracked {
-    for id_bytes in [SHA256_BYTES, SHA1_BYTES] {
+    for format in FORMATS {
         let mut tracked = Tracked::default();
-        let mut take = |name: &[u8], mode: &[u8]| {
-            let is_submodule = mode == SUBMODULE_MODE;
+        let mut take = |entry: &GitIndexEntry<'_>| {
+            let is_submodule = entry.mode == SUBMODULE_MODE;
             let names = if is_submodule { &mut tracked.submodules } else { &mut tracked.files };
-            names.insert(PathBuf::from(OsStr::from_bytes(name)));
+            names.insert(PathBuf::from(OsStr::from_bytes(entry.name)));
         };
-        if said_with(index, id_bytes, &mut take).is_some() {
+        if said_with(index, format, &mut take).is_some() {
             return tracked;
         }
     }
     Tracked::default()
 }
 
-/// Calls `on_entry` with the name and the mode of each.
+/// Returns what an index says, and calls `on_entry` with each of its entries.
 fn said_with(
     index: &[u8],
-    id_bytes: usize,
-    on_entry: &mut dyn FnMut(&[u8], &[u8]),
+    format: GitIndexFormat,
+    on_entry: &mut dyn FnMut(&GitIndexEntry<'_>),
 ) -> Option<Vec<u8>> {
-    let (body, sum) = index.split_at_checked(index.len().checked_sub(id_bytes)?)?;
-    let sum_hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
-    // git leaves the sum out where it is told to.
-    let is_left_out = sum.iter().all(|byte| *byte == 0);
-    if id_bytes == SHA256_BYTES && !is_left_out && ContentHash::of(body).to_string() != sum_hex {
-        return None;
+    if format == GitIndexFormat::Sha256 {
+        has_sum_of_sha256(index).then_some(())?;
     }
-    let mut rest = Rest(body);
-    (rest.take(4)? == b"DIRC").then_some(())?;
-    let version = rest.number().filter(|version| (2..=4).contains(version))?;
-    let mut said = version.to_be_bytes().to_vec();
-    let mut name = Vec::new();
-    for _ in 0..rest.number()? {
-        let mode = rest.entry((version, id_bytes), &mut name, &mut said)?;
-        on_entry(&name, mode);
-    }
-    while !rest.0.is_empty() {
-        let kind = rest.take(4)?;
-        let length = rest.number()?;
-        let content = rest.take(usize::try_from(length).ok()?)?;
+    let mut entries = Vec::new();
+    let rest = read_git_index(index, format, &mut |entry| {
+        entries.extend(entry.mode.to_be_bytes());
+        entries.extend(entry.id);
+        entries.extend(entry.flags.to_be_bytes());
+        entries.extend(entry.extended.to_be_bytes());
+        entries.extend(entry.name.len().to_be_bytes());
+        entries.extend(entry.name);
+        on_entry(entry);
+    })?;
+    let mut said = rest.version.to_be_bytes().to_vec();
+    said.append(&mut entries);
+    for (kind, content) in rest.extensions {
         if SAYING.contains(&kind) {
-            said.extend_from_slice(kind);
-            said.extend_from_slice(&length.to_be_bytes());
-            said.extend_from_slice(content);
+            said.extend(kind);
+            said.extend(content.len().to_be_bytes());
+            said.extend(content);
         } else if !ASIDE.contains(&kind) {
             return None;
         }
@@ -95,71 +82,13 @@ fn said_with(
     Some(said)
 }
 
-/// What is still to be read.
-struct Rest<'a>(&'a [u8]);
-
-impl<'a> Rest<'a> {
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn number(&mut self) -> Option<u32> {
-        self.take(4)?.try_into().ok().map(u32::from_be_bytes)
-    }
-
-    fn flags(&mut self) -> Option<u16> {
-        self.take(2)?.try_into().ok().map(u16::from_be_bytes)
-    }
-
-    /// Adds an entry's mode, object, flags and name to what is `said`; `name` is that of the one before.
-    /// Returns the mode.
-    fn entry(
-        &mut self,
-        (version, id_bytes): (u32, usize),
-        name: &mut Vec<u8>,
-        said: &mut Vec<u8>,
-    ) -> Option<&'a [u8]> {
-        let start = self.0.len();
-        self.take(STAT_BYTES.0)?;
-        let mode = self.take(4)?;
-        said.extend_from_slice(mode);
-        self.take(STAT_BYTES.1)?;
-        said.extend_from_slice(self.take(id_bytes)?);
-        let flags = self.flags()?;
-        let extended = if flags & EXTENDED == 0 { 0 } else { self.flags()? };
-        said.extend_from_slice(&(flags & !NAME_LENGTH).to_be_bytes());
-        said.extend_from_slice(&extended.to_be_bytes());
-        if version == 4 {
-            // The name is the one before without so many bytes at its end, and what follows.
-            let kept = name.len().checked_sub(self.offset()?)?;
-            name.truncate(kept);
-        } else {
-            name.clear();
-        }
-        let length = self.0.iter().position(|byte| *byte == 0)?;
-        name.extend_from_slice(self.take(length)?);
-        let read = start - self.0.len();
-        let padding = if version == 4 { 1 } else { 8 - read % 8 };
-        self.take(padding)?.iter().all(|byte| *byte == 0).then_some(())?;
-        said.extend_from_slice(&u32::try_from(name.len()).ok()?.to_be_bytes());
-        said.extend_from_slice(name);
-        Some(mode)
-    }
-
-    /// Reads a number as pack files have it: seven bits a byte, and one more for each that follows.
-    fn offset(&mut self) -> Option<usize> {
-        let mut value = 0_usize;
-        loop {
-            let byte = usize::from(*self.take(1)?.first()?);
-            value = value.checked_mul(128)?.checked_add(byte & 127)?;
-            if byte & 128 == 0 {
-                return Some(value);
-            }
-            value = value.checked_add(1)?;
-        }
-    }
+/// Whether the sum at the end of an index is right. Git leaves it out where it is told to.
+fn has_sum_of_sha256(index: &[u8]) -> bool {
+    let cut = index.len().checked_sub(SHA256_BYTES).and_then(|at| index.split_at_checked(at));
+    cut.is_some_and(|(body, sum)| {
+        let sum_hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+        sum.iter().all(|byte| *byte == 0) || ContentHash::of(body).to_string() == sum_hex
+    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::item::{Content, INDEX_BYTES_MAX, Item, read};
 use super::place::Place;
 use super::scan::look;
 use crate::git_config;
-use crate::git_index::{Format, conflicts_are_sound, is_sound};
+use crate::git_index::{GitIndexFormat, conflicts_are_sound, is_sound};
 
 /// What was found in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,14 +30,14 @@ pub(super) fn is_one(place: &Place, item: &Item) -> bool {
 }
 
 /// Judges what was found at a place.
-fn verdict(place: &Place, item: &Item, format: Format) -> Verdict {
+fn verdict(place: &Place, item: &Item, format: GitIndexFormat) -> Verdict {
     match item.bytes() {
         Some(bytes) => judge(place, bytes, format),
         None => verdict_of_long(place, item, format).unwrap_or(Verdict::Changing),
     }
 }
 
-fn judge(place: &Place, bytes: &[u8], format: Format) -> Verdict {
+fn judge(place: &Place, bytes: &[u8], format: GitIndexFormat) -> Verdict {
     let is_list = place.beneath().ends_with("MERGE_RR");
     match if is_list { conflicts_are_sound(bytes) } else { is_sound(bytes, format) } {
         true => Verdict::Sound,
@@ -46,7 +46,7 @@ fn judge(place: &Place, bytes: &[u8], format: Format) -> Verdict {
 }
 
 /// Reads one again that is not kept; `None` if that cannot be done.
-fn verdict_of_long(place: &Place, item: &Item, format: Format) -> Option<Verdict> {
+fn verdict_of_long(place: &Place, item: &Item, format: GitIndexFormat) -> Option<Verdict> {
     let top = open_folder_at(place.root()).ok()?;
     let stat = || rustix::fs::fstat(look_at(&top, place.beneath()).ok()?).ok();
     if u64::try_from(stat()?.st_size).ok()? > INDEX_BYTES_MAX {
@@ -57,7 +57,7 @@ fn verdict_of_long(place: &Place, item: &Item, format: Format) -> Option<Verdict
 }
 
 /// Returns how a repository names objects, as its settings that are found by `look` say.
-fn format_by(place: &Place, look: impl Fn(&Place) -> Option<Item>) -> Format {
+fn format_by(place: &Place, look: impl Fn(&Place) -> Option<Item>) -> GitIndexFormat {
     let folder = place.beneath().parent().unwrap_or(Path::new(""));
     let beside = |folder: &Path, name: &str| look(&Place::new(place.root(), &folder.join(name), 0));
     // A worktree goes by the settings of the repository that it is of.
@@ -66,7 +66,7 @@ fn format_by(place: &Place, look: impl Fn(&Place) -> Option<Item>) -> Format {
     let settings = beside(common.as_deref().unwrap_or(folder), "config");
     let text = settings.as_ref().and_then(|item| std::str::from_utf8(item.bytes()?).ok());
     let said = text.and_then(|text| git_config::last(text, "extensions", "objectformat"));
-    if said.as_deref() == Some("sha256") { Format::Sha256 } else { Format::Sha1 }
+    if said.as_deref() == Some("sha256") { GitIndexFormat::Sha256 } else { GitIndexFormat::Sha1 }
 }
 
 /// Whether what was saved has only names that git adds, as its repository names objects now.
@@ -76,7 +76,7 @@ pub(super) fn is_sound_there(place: &Place, saved: &Item) -> bool {
         && saved.bytes().is_some_and(|bytes| judge(place, bytes, format()) == Verdict::Sound)
 }
 
-fn format_among(place: &Place, items: &BTreeMap<Place, Item>) -> Format {
+fn format_among(place: &Place, items: &BTreeMap<Place, Item>) -> GitIndexFormat {
     format_by(place, |place| items.get(place).cloned())
 }
 
