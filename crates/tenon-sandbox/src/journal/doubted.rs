@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::FileType;
 
+use super::astray::Astray;
 use super::conflicts::{ConflictReason, Found};
 use super::content::{open_object, open_place, read_bytes};
 use super::find::node_at;
@@ -24,15 +25,17 @@ use crate::workspace::{is_protected_name, is_setting_of_git, makes_repository};
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
 impl Journal {
-    /// Adds to the conflicts what would come back, or along, of what nobody judged, by an undo of `all` these.
+    /// Adds to the conflicts what would come back, or along, of what nobody judged, by an undo of `all` these; `astray` says
+    /// where the undo of later ones left what it could not move back.
     pub(super) fn find_doubted(
         &self,
         id: CheckpointId,
         image: &Image,
-        all: &[CheckpointId],
+        (all, astray): (&[CheckpointId], &Astray),
         found: &mut Found,
     ) -> Result<(), JournalError> {
         let mut doubted = self.along(id, image)?;
+        doubted.extend(elsewhere(&self.store, image, astray));
         let after = After::new(&self.store, image);
         let old = image.nodes.values().filter(|old| old.is_doubted);
         doubted.extend(old.map(|old| old.place.clone()));
@@ -75,6 +78,18 @@ impl Journal {
         }
         Ok(along)
     }
+}
+
+/// Returns where files come to a protected name, because their folder is elsewhere than it was, that had another.
+fn elsewhere(store: &Store, image: &Image, astray: &Astray) -> Vec<Place> {
+    let files = image.nodes.values().filter(|old| !old.node.is_folder());
+    let come = files.filter_map(|old| {
+        let now = astray.now(&old.place);
+        let is_new =
+            now != old.place && is_protected(store, &now) && !is_protected(store, &old.place);
+        is_new.then_some(now)
+    });
+    come.collect()
 }
 
 fn is_protected(store: &Store, place: &Place) -> bool {

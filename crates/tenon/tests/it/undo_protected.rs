@@ -199,3 +199,19 @@ fn settings_of_a_bare_repository_that_run_nothing_come_back_without_a_question()
     place.run(&["undo"]).ends_with(0);
     assert!(!read(&place, "b.git/config").unwrap().contains("there"));
 }
+
+#[test]
+fn what_stays_at_a_protected_name_gets_no_files_back_that_were_harmless_at_its_old_one() {
+    let place = Place::new();
+    place.write("work/c2/settings.json", "evil\n");
+    place.write("work/c2/commands/a.md", "a\n");
+    place.write("work/f", "1\n");
+    let calls = ["echo 2 > f; rm c2/settings.json c2/commands/a.md", "mv c2 .claude"].map(bash);
+    turn(&place, json!(calls));
+    place.write("work/c2", "mine\n");
+    let kept = place.run(&["undo", "9", "--keep-mine"]).ends_with(0);
+    assert_eq!(read(&place, ".claude/settings.json"), None, "{kept:?}");
+    assert_eq!(read(&place, "f").as_deref(), Some("1\n"));
+    assert_eq!(read(&place, ".claude/commands/a.md").as_deref(), Some("a\n"));
+    assert!(kept.out.contains(".claude/settings.json (programs take"), "{kept:?}");
+}
