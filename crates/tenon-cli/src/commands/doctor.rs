@@ -123,6 +123,7 @@ impl Findings {
         let mut findings = Self { text: String::new(), broken: false, language, paths_max };
         findings.model(config, session);
         findings.configuration(config, wrong);
+        findings.rules(config, session);
         findings.network(config);
         let walls = findings.walls(config, session).await;
         findings.undo(config);
@@ -247,6 +248,14 @@ impl Findings {
             self.missing(&notice.say(self.language), self.word(Text::MendInstructions));
         }
         self.say(Text::SessionsIn, &[("folder", &config.folders.sessions().display())]);
+    }
+
+    /// Those of the command line: the others were read with their files.
+    fn rules(&mut self, config: &Config, session: &SessionArgs) {
+        if let Err(error) = setup::rules(config, session) {
+            self.broken = true;
+            self.missing(&error.told(self.language), self.word(Text::MendNotice));
+        }
     }
 
     fn network(&mut self, config: &Config) {

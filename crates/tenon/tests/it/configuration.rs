@@ -432,6 +432,10 @@ fn doctor_shows_its_page_with_a_file_that_is_wrong_as_one_of_its_problems() {
     // Nobody else goes on without it.
     place.run(&["tools"]).ends_with(2);
     place.config("");
+    let problem = "`bash(` is no rule: the pattern of the rule `bash(` does not end with )";
+    let hint = "docs/configuration.md lists the settings";
+    check_wrong(place.tenon(&["doctor", "--deny", "bash("]), problem, hint);
+    place.config("");
     place.write("work/.tenon/config.toml", "max_steps = 'many'");
     let run = place.run(&["doctor"]).ends_with(1);
     assert!(run.out.contains(settings) && run.out.contains(&format!("read: {path}\n")), "{run:?}");
