@@ -290,6 +290,7 @@ fn facts(options: &AgentOptions, pulse: Pulse) -> Facts {
         window_tokens: options.context_window_tokens.unwrap_or(window_tokens),
         branch: branch(&options.workspace),
         is_confined: options.sandbox.is_confined(),
+        mode: options.mode,
         pulse,
         ..Facts::default()
     };

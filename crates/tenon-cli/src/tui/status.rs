@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use tenon_agent::{ModelEvent, SessionEvent, Spending, TurnEvent};
+use tenon_agent::{Mode, ModelEvent, SessionEvent, Spending, TurnEvent};
 use tenon_model::{Pulse, Usage, visible};
 
 use super::line::Line;
@@ -29,6 +29,8 @@ pub(crate) struct Facts {
     pub window_tokens: u32,
     pub branch: Option<String>,
     pub is_confined: bool,
+    /// How much the model may do without a question.
+    pub mode: Mode,
     /// The walls that they had, once a first one ran.
     pub tier: Option<String>,
     /// Tokens of the last request and its reply: what the window holds.
@@ -118,6 +120,12 @@ impl Facts {
             facts.push((0, Meaning::Error, unconfined.into()));
         }
         facts.push((2, Meaning::Aside, self.model.clone()));
+        match self.mode {
+            Mode::ReadOnly => facts.push((1, Meaning::Aside, "read-only".into())),
+            Mode::Ask => facts.push((2, Meaning::Aside, "ask".into())),
+            // What is usual takes no room.
+            Mode::Auto => {}
+        }
         if self.context_tokens > 0 {
             let percent = self.context_percent();
             let meaning = if percent >= 80 { Meaning::Warning } else { Meaning::Aside };
@@ -241,6 +249,7 @@ mod tests {
             window_tokens: 200_000,
             branch: Some("main".into()),
             is_confined: true,
+            mode: Mode::Auto,
             context_tokens: 50_000,
             spending: spent(Usage { input: 1_000, output: 20, ..Usage::default() }),
             tier: None,
@@ -272,6 +281,10 @@ mod tests {
         assert_eq!(drawn(&facts(), &Waiting::Nothing, 40), "anthropic/claude · context 50k (25 %)");
         let known = Facts { tier: Some("a".into()), ..facts() };
         assert!(drawn(&known, &calls, 130).ends_with(" · ⎇ main · tier A"));
+        for (mode, said) in [(Mode::ReadOnly, "read-only"), (Mode::Ask, "ask")] {
+            let line = drawn(&Facts { mode, ..facts() }, &Waiting::Nothing, 40);
+            assert!(line.starts_with(&format!("anthropic/claude · {said}")), "{line}");
+        }
         let off = Facts { is_confined: false, ..facts() };
         assert!(drawn(&off, &Waiting::Nothing, 40).starts_with("no walls"));
         let now = Instant::now();
