@@ -26,6 +26,7 @@ mod listings;
 mod moves;
 mod note;
 mod others;
+mod owed;
 mod own;
 mod permissions;
 mod place;
@@ -55,6 +56,7 @@ pub(crate) use self::listings::Listings;
 pub(crate) use self::note::FOLDER as NOTES;
 use self::note::{Note, Noted};
 use self::others::{Others, Saying, Seat, Turn};
+use self::owed::Owed;
 use self::own::Own;
 use self::place::Place;
 use self::put::{remove, write};
@@ -94,6 +96,7 @@ pub(crate) struct Guard {
     /// What settings of git include, also what is not there, and by whose settings.
     included: BTreeMap<Place, PathBuf>,
     own: Own,
+    owed: Owed,
     /// Where what `own` was is noted while commands run, and what guards of other sessions go by is
     /// found: tenon's state folder.
     state: Option<PathBuf>,
@@ -177,6 +180,7 @@ impl Guard {
                 self.keep_known(&mut before);
             }
             others.correct(&mut before, &self.roots);
+            self.owed.correct(&mut before);
             let known = std::mem::replace(&mut self.before, before);
             self.follow_includes(&known, &others);
             self.note_folders();
@@ -506,6 +510,7 @@ impl Guard {
             });
         }
         changes.extend(self.correct_indexes(&after, &moved, &mut corrected));
+        self.owed.take(&changes, &after, &corrected);
         self.take_in(after, corrected, &moved);
         changes
     }

@@ -2,6 +2,7 @@ mod halves;
 mod indexes;
 mod mapped;
 mod moves;
+mod owed;
 mod permissions;
 mod room;
 mod settings;

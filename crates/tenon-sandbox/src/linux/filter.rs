@@ -144,7 +144,7 @@ pub(super) fn jump(code: u16, value: u32, if_true: u8, if_false: u8) -> sock_fil
 }
 
 /// Goes on behind so many instructions, which are few enough where the kernel takes the filter.
-fn lead(length: usize) -> sock_filter {
+pub(super) fn lead(length: usize) -> sock_filter {
     sock_filter { code: LEAD, jt: 0, jf: 0, k: u32::try_from(length).unwrap_or(u32::MAX) }
 }
 

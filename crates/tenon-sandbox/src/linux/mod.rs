@@ -6,6 +6,7 @@ mod carve;
 pub(crate) mod closed;
 mod confine;
 mod control;
+mod file_requests;
 mod filter;
 pub(crate) mod helper;
 pub(crate) mod inside;

@@ -10,8 +10,9 @@
 use libc::{c_long, sock_filter};
 use rustix::io::Errno;
 
+use super::file_requests::{LETTER, LETTERS, REQUESTS};
 use super::filter::{
-    ANY_BIT, Calls, EQUAL, and, argument_offset, call, jump, load, pretend, refuse, short,
+    ANY_BIT, Calls, EQUAL, and, argument_offset, call, jump, lead, load, pretend, refuse, short,
 };
 use super::notify::{ATTRIBUTES, ATTRIBUTES_HERE, FILE_FLAGS, FILE_SETATTR};
 use super::shared_objects::SHARED_OBJECTS;
@@ -62,6 +63,8 @@ enum When {
     OneOf(u8, u32, &'static [u32]),
     /// The argument is none of these.
     NoneOf(u8, &'static [u32]),
+    /// The argument, after the mask, is one of the first, and as a whole none of the second.
+    AmongNoneOf(u8, u32, &'static [u32], &'static [u32]),
     /// The first argument is this family, and the other argument is such.
     Family(u32, u8, Such),
 }
@@ -182,7 +185,6 @@ fn without_namespaces() -> Vec<(c_long, When, Errno)> {
         (libc::SYS_ioprio_set, When::OneOf(0, u32::MAX, &[IO_PRIORITY_OF_USER]), Errno::PERM),
         // A file that is open for reading is enough for these.
         (libc::SYS_ioctl, When::OneOf(1, u32::MAX, &FILE_FLAGS), Errno::PERM),
-        (libc::SYS_ioctl, When::OneOf(1, u32::MAX, &BY_READERS), Errno::PERM),
         (FILE_SETATTR, When::Always, Errno::PERM),
     ];
     shared.chain(of_others).collect()
@@ -190,24 +192,6 @@ fn without_namespaces() -> Vec<(c_long, When, Errno)> {
 
 const PRIORITY_OF_USER: u32 = 2;
 const IO_PRIORITY_OF_USER: u32 = 3;
-
-/// What else changes a file or folder that is open for reading.
-const BY_READERS: [u32; 11] = [
-    // FS_IOC_SET_ENCRYPTION_POLICY, FS_IOC_ADD_ENCRYPTION_KEY, FS_IOC_ENABLE_VERITY.
-    0x800c_6613,
-    0xc050_6617,
-    0x4080_6685,
-    // BTRFS_IOC_SNAP_CREATE, _SUBVOL_CREATE, _SNAP_DESTROY, the same with version 2, _SUBVOL_SETFLAGS,
-    // _SET_RECEIVED_SUBVOL.
-    0x5000_9401,
-    0x5000_940e,
-    0x5000_940f,
-    0x5000_9417,
-    0x5000_9418,
-    0x5000_943f,
-    0x4008_941a,
-    0xc0c8_9425,
-];
 
 /// The first process of a command's namespaces, as the command numbers it.
 const FIRST: &[u32] = &[1];
@@ -262,6 +246,8 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
         (libc::SYS_socket, other_protocol(libc::AF_INET), Errno::PROTONOSUPPORT),
         (libc::SYS_socket, other_protocol(libc::AF_INET6), Errno::PROTONOSUPPORT),
         (libc::SYS_ioctl, When::OneOf(1, u32::MAX, &TERMINAL_INPUT), Errno::PERM),
+        // Programs take this for a file system that does not have it, and go on without.
+        (libc::SYS_ioctl, When::AmongNoneOf(1, LETTER, &LETTERS, &REQUESTS), Errno::NOTTY),
         (libc::SYS_fcntl, When::OneOf(1, u32::MAX, &LEASES), Errno::INVAL),
         // It counts the command's memory, for which it needs descriptors and time.
         (libc::SYS_prlimit64, When::OneOf(0, u32::MAX, FIRST), Errno::PERM),
@@ -351,6 +337,15 @@ fn body(when: &When, errno: Errno) -> Vec<sock_filter> {
             code.push(load(argument_offset(*argument)));
             code.extend(none_of(values));
             code.push(refuse(errno));
+        }
+        When::AmongNoneOf(argument, mask, groups, values) => {
+            let mut test = vec![load(argument_offset(*argument))];
+            test.extend(none_of(values));
+            test.push(refuse(errno));
+            code.extend([load(argument_offset(*argument)), and(*mask)]);
+            code.extend(none_of(groups));
+            code.push(lead(test.len()));
+            code.extend(test);
         }
         When::Family(family, argument, such) => {
             let mut test = vec![load(argument_offset(*argument))];
@@ -459,7 +454,6 @@ mod tests {
         alone(libc::SYS_ioprio_set, [1, 1], true);
         alone(libc::SYS_ioprio_set, [1, 0], false);
         alone(libc::SYS_ioctl, [3, 0x4008_6602], true);
-        alone(libc::SYS_ioctl, [3, 0x800c_6613], true);
         alone(libc::SYS_ioctl, [3, 0x8008_6601], false);
         alone(FILE_SETATTR, [0, 0], true);
     }
