@@ -15,8 +15,12 @@ use super::written::{
 use super::{Decision, Kept, Leaves, Mode, Names, by_rule, parts};
 
 /// Why there is no rule for some lines.
-const NO_RULE: &str = "no rule can allow it: only lines of plain commands, each of which a rule names, \
-                       leave the walls without a question";
+const NO_RULE: &str = "no rule can allow it: only plain commands that must leave the walls, each of which a rule names, \
+                       do so without a question; what need not runs inside them in a call of its own";
+
+/// Commands that do the same within the walls and outside, and may stand in a line that leaves them.
+const ANYWHERE: &[&str] =
+    &[":", "[", "cd", "echo", "exit", "false", "printf", "pwd", "sleep", "test", "true"];
 
 /// Why rules that name its commands do not allow a line in the mode `ask`.
 const CHOOSES: &str = "it sets a variable that may choose what runs";
@@ -149,7 +153,8 @@ fn asked(
 }
 
 /// Asks about a line of which all would run outside the walls, because a part of it must: rules
-/// have to name every command in it, and nothing in it may change what the words mean.
+/// have to name every command in it, and nothing in it may change what the words mean. A rule for what need
+/// not leave the walls was given for within them.
 fn asked_unconfined(
     parsed: &Parsed,
     findings: &[Finding],
@@ -168,6 +173,8 @@ fn asked_unconfined(
         .collect();
     let is_plain =
         parsed.is_plain && parsed.doubt.is_none() && parsed.commands.iter().all(says_all_by_words);
+    let is_plain =
+        is_plain && parsed.commands.iter().all(|command| may_go_along(parsed, findings, command));
     if first.is_none() && loose.is_empty() && is_plain {
         return None;
     }
@@ -205,6 +212,22 @@ fn asked_unconfined(
         unconfined: true,
         ..decision
     })
+}
+
+/// Says whether a command must leave the walls, is started by one that must, only starts one, or does the same anywhere.
+fn may_go_along(parsed: &Parsed, findings: &[Finding], command: &SimpleCommand) -> bool {
+    let leaving = || {
+        let unconfined = findings.iter().filter(|finding| finding.unconfined);
+        unconfined.filter_map(|finding| parsed.commands.get(finding.command))
+    };
+    let is = |one: &SimpleCommand| std::ptr::eq(one, command);
+    let must = |command: &SimpleCommand| leaving().any(|one| std::ptr::eq(one, command));
+    let starts_one = || leaving().any(|one| launched_by(parsed, one).any(is));
+    must(command)
+        || launched_by(parsed, command).any(must)
+        || command.program().is_some_and(|name| {
+            ANYWHERE.contains(&name) || launch::is_transparent(name) && starts_one()
+        })
 }
 
 impl Decision {

@@ -164,7 +164,7 @@ fn the_flag_that_is_named_allows_the_call() {
         "sudo python3 -c 'print(1)'",
         "sudo awk '{ print $1 }' f",
         "sudo sed -i \"s/(a)[b]/$x/\" f",
-        "sudo tee 'a (copy).txt' && ls 'x[1]'",
+        "sudo tee 'a (copy).txt' && sudo ls 'x[1]'",
         "sudo sh -c 'for f in *; do echo \"${f[0]}\"; done'",
         "sudo echo \"it's ($HOME) #1\" '#' a#b",
         "sudo ls \"\\$(x)\"",
@@ -187,6 +187,7 @@ fn the_flag_that_is_named_allows_the_call() {
         assert_eq!(decision.verdict, Verdict::Allow, "{command} with {flag}: {decision:?}");
     }
     let no_rule = [
+        "sudo true; make evil",
         "sudo make a)b",
         "X=1 sudo ls",
         "sudo ls > x",

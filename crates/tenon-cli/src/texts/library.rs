@@ -10,7 +10,7 @@ use super::{Language, Text};
 texts! {
     "{reason} (after {n} attempts)", "{reason}（共尝试 {n} 次）";
     // Decisions of the policy.
-    "{reason}; no rule can allow it: only lines of plain commands, each of which a rule names, leave the walls without a question", "{reason}；没有规则能允许它：只有由简单命令组成、且每个命令都有规则指明的命令行，才能不经询问离开沙箱";
+    "{reason}; no rule can allow it: only plain commands that must leave the walls, each of which a rule names, do so without a question; what need not runs inside them in a call of its own", "{reason}；没有规则能允许它：只有必须离开沙箱的简单命令、且每个都有规则指明时，才能不经询问离开沙箱；不必离开的部分单独调用时在沙箱内运行";
     "{reason}; no narrower rule can allow it: {why}", "{reason}；没有更窄的规则能允许它：{why}";
     "it sets {name}, which may choose what runs", "它设置了 {name}，而这可能决定运行什么";
     "it sets a variable that may choose what runs", "它设置的变量可能决定运行什么";
