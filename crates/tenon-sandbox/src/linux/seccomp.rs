@@ -260,14 +260,16 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
         (libc::SYS_mknod, When::OneOf(1, libc::S_IFMT, CHARACTER_AND_BLOCK), Errno::PERM),
     ]);
     if sockets == Sockets::Pairs {
-        // One of a pair for datagrams can send to a path all the same; a raw one is such a one.
-        for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
-            let kind = Such::Is(0xf, kind.cast_unsigned());
-            let pair = When::Family(libc::AF_UNIX.cast_unsigned(), 1, kind);
-            conditions.push((libc::SYS_socketpair, pair, refused));
-        }
+        conditions.extend(DATAGRAMS.map(|kind| (libc::SYS_socketpair, kind, refused)));
     }
     conditions
+}
+
+/// One of a pair for datagrams can send to a path all the same; a raw one is such a one.
+const DATAGRAMS: [When; 2] = [of_unix(libc::SOCK_DGRAM), of_unix(libc::SOCK_RAW)];
+
+const fn of_unix(kind: i32) -> When {
+    When::Family(libc::AF_UNIX.cast_unsigned(), 1, Such::Is(0xf, kind.cast_unsigned()))
 }
 
 /// F_SETLEASE and F_SETDELEG (Linux 6.19): whoever opens the file meanwhile waits, 45 s as a rule, tenon and the person included.
