@@ -17,8 +17,9 @@ const MOUNTS_MAX: usize = 256;
 /// STATX_MNT_ID_UNIQUE (Linux 6.8): a number of the mount that no other one gets.
 const UNIQUE_MOUNT: StatxFlags = StatxFlags::from_bits_retain(0x4000);
 
-/// A mount, with its device: kernels that have no unique number may give one again.
-type Mount = (u64, u64);
+/// A mount, with its device: kernels that have no unique number may give one again, and on one mount each subvolume of
+/// Btrfs has a device of its own, to which nothing can be renamed from another.
+pub(crate) type Mount = (u64, u64);
 
 static KNOWN: Mutex<BTreeMap<Mount, u64>> = Mutex::new(BTreeMap::new());
 
@@ -58,21 +59,21 @@ pub(crate) fn device_of(found: &Statx) -> u64 {
     u64::from(found.stx_dev_major) << 32 | u64::from(found.stx_dev_minor)
 }
 
-/// Returns what mount a path is on.
-pub(crate) fn mount_of(path: &Path) -> Result<u64, Errno> {
+/// Returns what mount the folder at a path is on.
+pub(crate) fn mount_of(path: &Path) -> Result<Mount, Errno> {
     rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).map(|found| mount(&found))
 }
 
 /// Returns what mount an open folder is on.
-pub(crate) fn mount_of_folder(folder: impl AsFd) -> Result<u64, Errno> {
+pub(crate) fn mount_of_folder(folder: impl AsFd) -> Result<Mount, Errno> {
     let found = rustix::fs::statx(folder, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID);
     found.map(|found| mount(&found))
 }
 
-fn mount(found: &Statx) -> u64 {
+fn mount(found: &Statx) -> Mount {
     // Where the kernel does not tell (before Linux 5.8), the device stands for the mount.
     let has_mount = found.stx_mask & StatxFlags::MNT_ID.bits() != 0;
-    if has_mount { found.stx_mnt_id } else { device_of(found) }
+    (if has_mount { found.stx_mnt_id } else { 0 }, device_of(found))
 }
 
 #[cfg(test)]

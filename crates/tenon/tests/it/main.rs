@@ -88,6 +88,7 @@ mod undo_killed;
 mod undo_protected;
 mod undo_restore;
 mod undo_room;
+mod undo_subvolume;
 mod undo_theirs;
 mod walls;
 mod walls_told;
