@@ -1,29 +1,26 @@
 //! What calls had changed that were cut short. A replay does not run them: where they would be cut
-//! is not known again. The copy of the workspace gets what they had changed from here.
-
-#![expect(clippy::disallowed_methods, reason = "works in a copy of the workspace, tenon's own")]
+//! is not known again. The copy of the workspace gets what they had changed from here, by folders that are held:
+//! jobs of the replay may run meanwhile, and exchange a folder for a link.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    fs::{self, File, Metadata, Permissions},
+    ffi::OsStr,
+    fs::{Metadata, Permissions},
     io::{self, ErrorKind},
-    mem,
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use tenon_agent::{CallEvent, ChangesOfCall, Session, SessionEvent, SessionNote};
-use tenon_sandbox::{ChangeKind, Changes, CheckpointInfo, EntryKind};
+use tenon_sandbox::{ChangeKind, Changes, CheckpointInfo, EntryKind, Source};
 
 use super::{
     Rebuilt, Root,
     copy::{self, Copying},
-    place,
-    times::touch,
+    layout, place, place_by_name,
 };
 use crate::error::CliError;
 
@@ -221,14 +218,17 @@ impl Made {
     }
 
     /// Returns what makes the changes of a call in the copy, and takes them back the next time.
-    pub(super) fn into_changes(self, roots: Vec<Root>) -> ChangesOfCall {
+    pub(super) fn into_changes(self, scratch: &Path, roots: Vec<Root>) -> ChangesOfCall {
+        let (top, scratch) = (Source::open(scratch), scratch.to_path_buf());
         let (pieces, is_known, told) = (Mutex::new(self.pieces), self.is_known, self.told);
         Box::new(move |call_id| {
             let mut pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(pieces) = pieces.get_mut(call_id) else {
                 return is_known && !told.contains(call_id);
             };
-            let is_done = pieces.iter_mut().all(|piece| piece.exchange(&roots).is_ok());
+            let is_done = top.as_ref().is_ok_and(|top| {
+                pieces.iter_mut().all(|piece| piece.exchange(top, (&scratch, &roots)).is_ok())
+            });
             // What is made last is taken back first.
             pieces.reverse();
             is_done
@@ -268,25 +268,39 @@ impl Piece {
         }
     }
 
-    fn exchange(&mut self, roots: &[Root]) -> io::Result<()> {
-        let place = |path: &Path| place(roots, path).ok_or(ErrorKind::NotFound);
+    /// Exchanges what is in a copy of `roots` beneath `scratch`, which is held as `top`.
+    fn exchange(&mut self, top: &Source, (scratch, roots): (&Path, &[Root])) -> io::Result<()> {
+        let (_, at) = place_by_name(roots, self.path()).ok_or(ErrorKind::NotFound)?;
+        let beneath = |path: &Path| {
+            path.strip_prefix(scratch).map(Path::to_path_buf).map_err(|_| ErrorKind::NotFound)
+        };
         match self {
-            Self::Rights(path, permissions) => {
-                // A call of the replay may have put a link there.
-                let flags = (OFlags::DIRECTORY | OFlags::NOFOLLOW).bits().cast_signed();
-                let folder = File::options().read(true).custom_flags(flags).open(place(path)?)?;
+            Self::Rights(_, permissions) => {
+                let folder = top.folder(&beneath(&at)?)?;
                 let now = folder.metadata()?.permissions();
-                folder.set_permissions(mem::replace(permissions, now))
+                folder.set_mode(permissions.mode())?;
+                *permissions = now;
+                Ok(())
             }
-            Self::Content(path, kept, began) => {
-                let (at, aside) = (place(path)?, kept.with_extension("aside"));
-                move_any(&at, &aside)?;
-                if kept.symlink_metadata().is_ok() {
-                    copy::make_room(&at)?;
-                    fs::rename(&*kept, &at)?;
+            Self::Content(_, kept, began) => {
+                let is_whole = |root: &Root| root.copy == at && !layout::is_part(roots, root);
+                if roots.iter().any(is_whole) {
+                    return Err(ErrorKind::InvalidInput.into());
                 }
-                move_any(&aside, kept)?;
-                began.take().map_or(Ok(()), |began| renew(&at, began))
+                let (at, kept) = (beneath(&at)?, beneath(kept)?);
+                let ((above, name), (keeping, kept)) = (parted(&at)?, parted(&kept)?);
+                let aside = &*Path::new(kept).with_extension("aside").into_os_string();
+                let keeping = top.made_folder(keeping)?;
+                match top.folder(above) {
+                    Ok(folder) => move_any((&folder, name), (&keeping, aside))?,
+                    Err(error) if is_nothing(&error) => {}
+                    Err(error) => return Err(error),
+                }
+                if let Ok(made) = keeping.child(kept) {
+                    began.take().map_or(Ok(()), |began| renew(&made, began))?;
+                    keeping.rename(kept, (&top.made_folder(above)?, name))?;
+                }
+                move_any((&keeping, aside), (&keeping, kept))
             }
         }
     }
@@ -309,38 +323,55 @@ impl StoredPiece {
 fn found_at(path: &Path) -> Result<Option<Metadata>, CliError> {
     match path.symlink_metadata() {
         Ok(metadata) => Ok(Some(metadata)),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
+        Err(error) if is_nothing(&error) => Ok(None),
         Err(error) => Err(copy::uncopied(path, error)),
     }
 }
 
-/// Moves what is at `from`, if anything is.
-fn move_any(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::rename(from, to) {
-        Err(error) if from.symlink_metadata().is_ok() => Err(error),
+/// Whether it says that nothing is there.
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Returns the folder that something is in, and its name there.
+fn parted(path: &Path) -> io::Result<(&Path, &OsStr)> {
+    Ok(path.parent().zip(path.file_name()).ok_or(ErrorKind::NotFound)?)
+}
+
+/// Moves what has a name in a folder, if anything has.
+fn move_any((from, name): (&Source, &OsStr), to: (&Source, &OsStr)) -> io::Result<()> {
+    match from.rename(name, to) {
+        Err(error) if from.child(name).is_ok() => Err(error),
         _ => Ok(()),
     }
 }
 
 /// Has what changed since `began` change now: tools list files by their times.
-fn renew(path: &Path, began: SystemTime) -> io::Result<()> {
-    let metadata = fs::symlink_metadata(path)?;
+fn renew(made: &Source, began: SystemTime) -> io::Result<()> {
+    let metadata = made.metadata()?;
     if metadata.is_dir() {
-        for entry in fs::read_dir(path)? {
-            renew(&entry?.path(), began)?;
+        for name in made.names()? {
+            renew(&made.child(&name)?, began)?;
         }
     }
     if metadata.modified()? >= began {
-        touch(path);
+        // What cannot be set keeps the time of the copy.
+        let _ = made.touch();
     }
     Ok(())
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own folders")]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt, symlink},
+        sync::atomic::{AtomicBool, Ordering},
+        thread,
+    };
+
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
 
     use super::*;
 
@@ -357,14 +388,61 @@ mod tests {
             let call = format!(r#"{{"id":"c","paths":["{path}"],"pieces":["content"]}}"#);
             let stored = serde_json::from_str(&format!(r#"{{"calls":[{call}],"left_out":[]}}"#));
             let roots = vec![Root { recorded: "/work".into(), copy: copy.clone() }];
-            Made::default().with(stored.unwrap(), &scratch).into_changes(roots)("c")
+            Made::default().with(stored.unwrap(), &scratch).into_changes(&scratch, roots)("c")
         };
-        for outside in ["../evil", "/work/../evil", "/evil"] {
+        for outside in ["../evil", "/work/../evil", "/evil", "/work", ""] {
             assert!(!makes(outside), "{outside}");
         }
         assert!(!scratch.join("roots/evil").exists());
         assert!(makes("/work/good"));
         assert_eq!(fs::read_to_string(copy.join("good")).unwrap(), "made");
+    }
+
+    #[test]
+    fn a_folder_that_a_job_exchanges_for_a_link_leads_no_change_out_of_the_copy() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        let [outside, scratch] = ["outside", "scratch"].map(|name| top.join(name));
+        let copy = scratch.join("roots/0");
+        for folder in [&outside, &outside.join("sub"), &copy.join("d"), &scratch.join("made/0")] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::set_permissions(outside.join("sub"), Permissions::from_mode(0o700)).unwrap();
+        fs::write(outside.join("canary"), "mine").unwrap();
+        symlink(&outside, copy.join("e")).unwrap();
+        let roots = [Root { recorded: "/work".into(), copy: copy.clone() }];
+        let is_over = AtomicBool::new(false);
+        let flip = || {
+            while !is_over.load(Ordering::Relaxed) {
+                let (one, other) = (copy.join("d"), copy.join("e"));
+                renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).unwrap();
+            }
+        };
+        let holding = Source::open(&scratch).unwrap();
+        let attack = || {
+            for _ in 0..2_000 {
+                let kept = scratch.join("made/0/0");
+                let _ = copy::remove(&kept);
+                fs::write(&kept, "evil").unwrap();
+                for path in ["d/canary", "d/none", "d/new/deep/none"] {
+                    let mut piece = Piece::Content(path.into(), kept.clone(), Some(UNIX_EPOCH));
+                    let _ = piece.exchange(&holding, (&scratch, &roots));
+                }
+                let mut piece = Piece::Rights("d/sub".into(), Permissions::from_mode(0o777));
+                let _ = piece.exchange(&holding, (&scratch, &roots));
+            }
+            is_over.store(true, Ordering::Relaxed);
+        };
+        thread::scope(|scope| {
+            scope.spawn(flip);
+            attack();
+        });
+        assert_eq!(fs::read_to_string(outside.join("canary")).unwrap(), "mine");
+        let mut names: Vec<_> =
+            fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["canary", "sub"]);
+        assert_eq!(fs::metadata(outside.join("sub")).unwrap().permissions().mode() & 0o777, 0o700);
     }
 
     #[test]
@@ -392,8 +470,11 @@ mod tests {
         fs::set_permissions(&outside, Permissions::from_mode(0o700)).unwrap();
         symlink(&outside, copy.join("link")).unwrap();
         let roots = [Root { recorded: "/work".into(), copy: copy.clone() }];
-        let make =
-            |name: &str| Piece::Rights(name.into(), Permissions::from_mode(0o755)).exchange(&roots);
+        let holding = Source::open(&copy).unwrap();
+        let make = |name: &str| {
+            let mut piece = Piece::Rights(name.into(), Permissions::from_mode(0o755));
+            piece.exchange(&holding, (&copy, &roots))
+        };
         assert!(make("link").is_err());
         assert_eq!(mode(), 0o700);
         make("kept").unwrap();

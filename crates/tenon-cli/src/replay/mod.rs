@@ -150,7 +150,7 @@ impl Rebuilt {
 
     /// Returns what makes in the copy what a call had changed that was cut short.
     pub(crate) fn changes_of_calls(&mut self) -> ChangesOfCall {
-        std::mem::take(&mut self.made).into_changes(self.roots.clone())
+        std::mem::take(&mut self.made).into_changes(self.scratch.path(), self.roots.clone())
     }
 
     /// Returns the folders above the roots as they were recorded, and those above their copies: of the first
@@ -181,6 +181,13 @@ impl Rebuilt {
 /// Returns where `path` is now, which is named as the journal does: relative in the first root,
 /// absolute in another. `None` for what is not in the copy, or behind a link there.
 fn place(roots: &[Root], path: &Path) -> Option<PathBuf> {
+    let (copy, place) = place_by_name(roots, path)?;
+    let mut above = place.ancestors().skip(1).take_while(|above| above.starts_with(copy));
+    if above.any(Path::is_symlink) { None } else { Some(place) }
+}
+
+/// Returns the same, links or not, and the copy that it is in.
+fn place_by_name<'a>(roots: &'a [Root], path: &Path) -> Option<(&'a Path, PathBuf)> {
     let (copy, beneath) = match path.is_relative() {
         true => (&roots.first()?.copy, path),
         false => roots
@@ -191,12 +198,11 @@ fn place(roots: &[Root], path: &Path) -> Option<PathBuf> {
     for component in beneath.components() {
         match component {
             Component::CurDir => {}
-            Component::Normal(_) if place.is_symlink() => return None,
             Component::Normal(name) => place.push(name),
             _ => return None,
         }
     }
-    Some(place)
+    Some((copy, place))
 }
 
 /// Returns where the copy of the folder `home` is, if it is one of the roots or in one, and behind no link.

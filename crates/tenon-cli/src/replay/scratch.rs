@@ -6,14 +6,15 @@
 
 use std::{
     ffi::OsStr,
-    fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError},
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io,
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use rustix::fs::OFlags;
+use tenon_sandbox::Source;
 
 use super::{Root, layout};
 use crate::{config::Config, error::CliError, texts::Text};
@@ -166,7 +167,9 @@ fn is_lock(name: &OsStr) -> bool {
 /// Removes a folder, and its lock once it is gone: what is left is taken away the next time.
 fn take_away(folder: &Path) {
     if fs::remove_dir_all(folder).is_err() {
-        open_up(folder);
+        if let Ok(folder) = Source::open(folder) {
+            open_up(&folder);
+        }
         let _ = fs::remove_dir_all(folder);
     }
     if folder.symlink_metadata().is_err() {
@@ -183,20 +186,26 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Lets this user into folders that a command closed; through no link.
-fn open_up(folder: &Path) {
-    if !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+/// Lets this user into folders that a command closed, which may still exchange them: through no link.
+fn open_up(folder: &Source) {
+    if !folder.metadata().is_ok_and(|found| found.is_dir()) {
         return;
     }
-    let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        open_up(&entry.path());
+    let _ = folder.set_mode(0o700);
+    for name in folder.names().unwrap_or_default() {
+        if let Ok(child) = folder.child(&name) {
+            open_up(&child);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeSet, os::unix::fs::symlink};
+    use std::{
+        collections::BTreeSet,
+        fs::Permissions,
+        os::unix::fs::{PermissionsExt, symlink},
+    };
 
     use rustix::fs::{CWD, FileType, Mode};
 

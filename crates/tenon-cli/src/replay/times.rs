@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_OMIT};
 
 /// A time in whole seconds since 1970, and nanoseconds beyond: before 1970 the second counts down, and what
 /// it has beyond it up.
@@ -33,15 +33,7 @@ pub(super) fn set_modified(path: &Path, modified: SystemTime) {
 
 /// Does the same for a time of a bundle, which may be none.
 pub(super) fn set_moment(path: &Path, (seconds, nanoseconds): Moment) {
-    set_time(path, Timespec { tv_sec: seconds, tv_nsec: nanoseconds.into() });
-}
-
-/// Has `path` change now, by the clock of what writes files, which a program's own is ahead of.
-pub(super) fn touch(path: &Path) {
-    set_time(path, Timespec { tv_sec: 0, tv_nsec: UTIME_NOW });
-}
-
-fn set_time(path: &Path, last_modification: Timespec) {
+    let last_modification = Timespec { tv_sec: seconds, tv_nsec: nanoseconds.into() };
     let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
     let times = Timestamps { last_access, last_modification };
     // What cannot be set keeps the time of the copy.
