@@ -26,6 +26,7 @@ mod render;
 mod replay;
 mod resume;
 mod screen;
+mod session_links;
 mod setup;
 mod signals;
 mod texts;

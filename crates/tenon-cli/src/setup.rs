@@ -12,22 +12,19 @@ mod undo;
 mod walls;
 
 use std::{
-    fmt::Display,
-    fs::Metadata,
     num::NonZeroU32,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use tenon_agent::{
-    AgentOptions, CoreToolOptions, Masking, Mode, Origin, Rule, Rules, Session, SessionSummary,
-    Tools, TurnLimits, Verdict, core_tools, list_sessions,
+    AgentOptions, CoreToolOptions, Masking, Mode, Origin, Rule, Rules, Session, Tools, TurnLimits,
+    Verdict, core_tools,
 };
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
 use tenon_sandbox::{
-    FileError, Journal, Mounts, Workspace, is_in_undo_store, links_to, secrets_of_home,
-    secrets_of_root, toolchains_within,
+    FileError, Journal, Mounts, Workspace, is_in_undo_store, secrets_of_home, secrets_of_root,
+    toolchains_within,
 };
 
 pub(crate) use answer::answer;
@@ -52,6 +49,7 @@ use crate::{
     print::say_notices,
     pull::{State, built_in as built_in_model},
     resume::{Opened, ResumeArgs, Resumed},
+    session_links,
     texts::Text,
     values::{ModeName, SandboxName},
 };
@@ -302,7 +300,7 @@ async fn only_model(config: &Config, endpoint: &Endpoint) -> Result<String, CliE
 
 /// Opens the folders of a session.
 pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace, CliError> {
-    refuse_link_of_a_session(&config.root, config)?;
+    session_links::refuse(&config.root, config)?;
     let mut workspace = Workspace::open(&config.root).map_err(no_folder)?;
     let mut added = Vec::new();
     for folder in &config.settings.add_dir {
@@ -311,7 +309,7 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     added.extend(args.add_dir.iter().map(|folder| config.absolute(folder)));
     for folder in added {
         let folder = config.folders.named_as_home(folder);
-        refuse_link_of_a_session(&folder, config)?;
+        session_links::refuse(&folder, config)?;
         workspace = workspace.with_root(&folder).map_err(no_folder)?;
     }
     if let Some(store) = workspace.roots().iter().find(|root| is_in_undo_store(root)) {
@@ -325,32 +323,6 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     let own = own.into_iter().chain(elsewhere.iter().map(PathBuf::as_path));
     let workspace = own.fold(workspace, |workspace, folder| workspace.with_own_folder(folder));
     Ok(with_places_of_home(workspace, config, &mounts))
-}
-
-/// By how much file systems may be behind the clock, in milliseconds: a tick of the slowest kernels.
-const TICK_MS: i64 = 10;
-
-/// Refuses a folder if a link on the way to it may be a command's: one that leads out of the workspace of a session, no
-/// older than the first one there.
-fn refuse_link_of_a_session(folder: &Path, config: &Config) -> Result<(), CliError> {
-    let links = links_to(folder);
-    if links.is_empty() {
-        return Ok(());
-    }
-    let sessions = list_sessions(&config.folders.sessions()).unwrap_or_default();
-    let may_be_made = |(link, end): &(PathBuf, PathBuf)| {
-        let within = |session: &&SessionSummary| {
-            let root = &session.workspace;
-            link != root && link.starts_with(root) && !end.starts_with(root)
-        };
-        let began = sessions.iter().filter(within).map(|session| session.started_ms).min();
-        let changed = |link: Metadata| link.ctime() * 1000 + link.ctime_nsec() / 1_000_000;
-        let changed = link.symlink_metadata().map_or(i64::MAX, changed);
-        began.is_some_and(|began| changed + TICK_MS >= began.cast_signed())
-    };
-    let Some((link, _)) = links.into_iter().find(may_be_made) else { return Ok(()) };
-    let names: [(&str, &dyn Display); 2] = [("path", &folder.display()), ("link", &link.display())];
-    Err(CliError::usage(Text::LinkOfSession.with(&names)).with_hint(Text::HintLinkOfSession))
 }
 
 /// Closes to file tools where programs keep secrets and what is tenon's own, and protects what the user's programs

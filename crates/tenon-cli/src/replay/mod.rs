@@ -30,7 +30,7 @@ pub(crate) use self::{
     scratch::Scratch,
     unpack::unpack,
 };
-use crate::{config::Config, error::CliError, texts::Text};
+use crate::{config::Config, error::CliError, session_links, texts::Text};
 
 /// Notes of one kind that are told; more are counted.
 const NOTES_MAX: usize = 20;
@@ -72,6 +72,11 @@ impl Rebuilt {
         let (folders, gone) = recorded_roots(session);
         if folders.is_empty() {
             return Err(CliError::failed(Text::NoFolderRecorded));
+        }
+        for folder in &folders {
+            session_links::refuse(folder, config).map_err(|error| {
+                error.with_hint_instead(Text::HintLinkOfSession, Text::HintToolsFrom)
+            })?;
         }
         let mounts = Mounts::of_this_process();
         let (folders, of_log) = named::found(folders, &config.folders, &mounts)?;

@@ -88,3 +88,31 @@ fn a_place_of_secrets_or_of_tenons_own_or_of_the_kernel_is_no_workspace_of_a_rep
     check("/sys", "/sys", kernel);
     check("/dev", "/dev", kernel);
 }
+
+/// A later session whose workspace has that folder in it can put a link in its place.
+#[test]
+fn a_folder_of_a_session_that_a_command_exchanged_for_a_link_is_in_no_copy() {
+    let place = Place::new();
+    let top = place.path("").canonicalize().unwrap();
+    place.write("documents/letter", "private\n");
+    place.write("work/lib/a", "a\n");
+    let run = |folder: &str, script: &str| {
+        place
+            .run(&["-p", "--cwd", folder, "--allow", "bash", "--model", script, "go"])
+            .ends_with(0);
+    };
+    run("lib", &place.script(json!([bash("echo one > b"), {"text": "Done."}])));
+    let folder = place.path("home/.local/state/tenon/sessions");
+    let logs = files_beneath(&folder);
+    let log = logs.iter().find(|path| path.extension().is_some_and(|it| it == "jsonl")).unwrap();
+    let first = log.file_stem().unwrap().to_str().unwrap().to_owned();
+    let exchange = format!("rm -r lib; ln -s {}/documents lib", top.display());
+    run(".", &place.script(json!([bash(&exchange), {"text": "Done."}])));
+    assert!(place.path("work/lib").is_symlink());
+    for args in [&["replay", &first][..], &["export", &first, "--bundle", "b.tgz"]] {
+        let run = place.run(args).ends_with(2);
+        let link = format!("leads through the symbolic link {}/work/lib, ", top.display());
+        run.says(&[&link]);
+    }
+    assert!(!place.path("work/b.tgz").exists());
+}
