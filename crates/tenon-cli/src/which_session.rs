@@ -40,6 +40,14 @@ pub(crate) fn find<'a>(
     }
 }
 
+/// Whether `wanted` means a session, or several.
+pub(crate) fn is_known(wanted: &str, sessions: &[SessionSummary]) -> bool {
+    let is_meant = |session: &SessionSummary| {
+        wanted == LAST || session.id.starts_with(wanted) || session.name.as_deref() == Some(wanted)
+    };
+    sessions.iter().any(is_meant)
+}
+
 /// Whether `name` cannot be a session's: where a session is asked for, it means another one.
 pub(crate) fn is_taken(name: &str) -> bool {
     name.trim() == LAST
@@ -100,5 +108,9 @@ mod tests {
         assert_eq!(found("20260102"), Some("20251231-c"), "a name is meant as it is written");
         assert_eq!((found("20260101"), found("x"), found("twice")), (None, None, None));
         assert!(find("last", &[]).is_err());
+        for wanted in ["last", "20260101", "twice", "docs"] {
+            assert!(is_known(wanted, &sessions) && !is_known(wanted, &[]), "{wanted}");
+        }
+        assert!(!is_known("x", &sessions));
     }
 }

@@ -22,7 +22,7 @@ use crate::{
     screen::{Look, Sink},
     setup,
     texts::{Language, Sentence, Text, translated},
-    which_session::find,
+    which_session::{find, is_known},
 };
 
 /// Run a session again with the recorded model and the real tools, and show what differs first
@@ -97,6 +97,8 @@ impl Replay {
             }
         };
         self.check_until(&session)?;
+        let named = [Some(&self.session), self.with_tools_from.as_ref()].into_iter().flatten();
+        files.notes.extend(named.filter_map(|wanted| file_taken(wanted, &config)));
         files.notes.extend(damage(&session));
         let runs = results_of.is_none();
         let ready = setup::replaying(&mut config, &session, &files, runs).await?;
@@ -258,27 +260,40 @@ fn is_log(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "jsonl") && path.is_file()
 }
 
-/// Returns what `wanted` names: a session, a log, or a bundle.
+/// Returns what `wanted` names: a session, or else a log or a bundle by its path. A command may have made a file of any
+/// name.
 fn found(wanted: &str, config: &Config) -> Result<Found, CliError> {
     let path = config.absolute(Path::new(wanted));
-    if is_bundle(&path) {
+    let names_file = !names_session(wanted, config);
+    if names_file && is_bundle(&path) {
         return Ok(Found::Bundle(path));
     }
+    if let (true, true, Some(folder), Some(id)) =
+        (names_file, is_log(&path), path.parent(), path.file_stem().and_then(|name| name.to_str()))
+    {
+        return Ok(Found::Session(read_session(folder, id).map_err(unreadable)?));
+    }
     match session(wanted, config) {
-        // A file that is nothing else is a bundle that cannot be read.
-        Err(_) if path.is_file() && !is_log(&path) => Ok(Found::Bundle(path)),
+        // What is nothing else is a bundle that cannot be read.
+        Err(_) if names_file && path.exists() && !path.is_dir() => Ok(Found::Bundle(path)),
         found => Ok(Found::Session(found?)),
     }
 }
 
-/// Reads a session by what people call it, or a log by its path.
+/// Whether `wanted` means a session, or several, whatever files there are.
+fn names_session(wanted: &str, config: &Config) -> bool {
+    list_sessions(&config.folders.sessions()).is_ok_and(|sessions| is_known(wanted, &sessions))
+}
+
+/// Says that a file was taken whose name might be a session's; in English, as a report in JSON has it.
+fn file_taken(wanted: &str, config: &Config) -> Option<String> {
+    let might_be = !wanted.contains('/') && Path::new(wanted).extension().is_none();
+    (might_be && !names_session(wanted, config))
+        .then(|| format!("no session is called {wanted}: the file of that name is taken"))
+}
+
+/// Reads a session by what people call it.
 fn session(wanted: &str, config: &Config) -> Result<Session, CliError> {
-    let path = config.absolute(Path::new(wanted));
-    if let (true, Some(folder), Some(id)) =
-        (is_log(&path), path.parent(), path.file_stem().and_then(|name| name.to_str()))
-    {
-        return read_session(folder, id).map_err(unreadable);
-    }
     let folder = config.folders.sessions();
     let sessions = list_sessions(&folder).map_err(unreadable)?;
     read_session(&folder, &find(wanted, &sessions)?.id).map_err(unreadable)

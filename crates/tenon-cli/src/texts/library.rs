@@ -429,6 +429,7 @@ texts! {
     "1 event is left out: damaged, or of another version of tenon", "省略了 1 个事件：已损坏，或来自其他版本的 tenon";
     "{n} events are left out: damaged, or of another version of tenon", "省略了 {n} 个事件：已损坏，或来自其他版本的 tenon";
     "the files are as they are now, for there is no undo: {error}", "文件保持现状，因为无法撤销：{error}";
+    "no session is called {name}: the file of that name is taken", "没有名为 {name} 的会话：取用同名文件";
     "step 1 was made in another folder and is not run again", "第 1 步是在另一文件夹中进行的，不再重新运行";
     "steps 1 to {n} were made in another folder and are not run again", "第 1 至 {n} 步是在另一文件夹中进行的，不再重新运行";
     "there is no folder", "没有文件夹";

@@ -384,3 +384,29 @@ fn earlier_edits_are_known_after_a_kill_and_in_a_fork_and_not_without_undo() {
         }
     }
 }
+
+#[test]
+fn a_session_is_meant_by_its_name_whatever_a_command_called_a_file() {
+    let place = Place::new();
+    let run = |command: &str| {
+        let script = place.script(json!([bash(command), {"text": "Done."}]));
+        place.run(&["-p", "--allow", "bash", "--model", &script, "go"]).ends_with(0);
+    };
+    run("echo one");
+    place.run(&["export", "last", "--bundle", "../other.tgz"]).ends_with(0);
+    let other = place.path("work/first");
+    std::fs::copy(place.path("other.tgz"), &other).unwrap();
+    let report = |name: &str| -> Value {
+        let run = place.run(&["replay", name, "--json"]).ends_with(0);
+        serde_json::from_str(&run.out).unwrap()
+    };
+    let id = |name: &str| report(name)["session"].as_str().unwrap().to_owned();
+    let taken = id("first");
+    let notes = report("first")["notes"].to_string();
+    assert!(notes.contains("no session is called first: the file of that name is taken"));
+    run("cp first last");
+    let newest = id("last");
+    assert_ne!(newest, taken);
+    std::fs::copy(&other, place.path("work").join(&newest)).unwrap();
+    assert_eq!((id(&newest), id("./last")), (newest, taken));
+}
