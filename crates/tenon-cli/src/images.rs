@@ -13,7 +13,10 @@ use tenon_agent::AgentOptions;
 use tenon_model::{Image, ImageError, Provider, visible};
 use tenon_sandbox::{OpenFile, Workspace};
 
-use crate::texts::{Language, Text, translated};
+use crate::{
+    session_links::leading_out,
+    texts::{Language, Text, translated},
+};
 
 /// The most pictures of one prompt (Anthropic: more than 20 in a request must be small ones).
 const IMAGES_MAX: usize = 20;
@@ -66,8 +69,8 @@ impl Pictures {
         for name in names(text).into_iter().take(NAMES_MAX) {
             let short = name.trim_end_matches(PUNCTUATION);
             let found = [name.as_str(), short].into_iter().find_map(|name| {
-                let file = self.open(Path::new(name))?;
-                Some(read(file, name, self.language))
+                let file = self.open(Path::new(name)).transpose()?;
+                Some(file.and_then(|file| read(file, name, self.language)))
             });
             match found.transpose()?.flatten() {
                 Some(image) if !images.contains(&image) => images.push(image),
@@ -86,7 +89,8 @@ impl Pictures {
             let shown = visible(&path.to_string_lossy()).into_owned();
             let missing = || Text::ImageNotOpened.say(self.language, &[("path", &shown)]);
             let absolute = std::path::absolute(path).ok();
-            let file = absolute.and_then(|path| self.open(&path)).ok_or_else(missing)?;
+            let file = absolute.map(|path| self.open(&path)).transpose()?;
+            let file = file.flatten().ok_or_else(missing)?;
             let image = read(file, &shown, self.language)?;
             image.ok_or_else(|| refused(&shown, &ImageError::NotAnImage, self.language))
         };
@@ -96,7 +100,7 @@ impl Pictures {
     /// Returns how a paste that is the path or the address of a picture is written in a prompt.
     pub(crate) fn pasted(&self, text: &str) -> Option<String> {
         let path = pasted_path(text.trim())?;
-        let file = self.open(Path::new(&path))?;
+        let file = self.open(Path::new(&path)).ok()??;
         is_image(file)?;
         let plain = !path.contains(|c: char| c.is_whitespace() || PUNCTUATION.contains(&c))
             || (!path.contains(char::is_whitespace) && !path.ends_with(PUNCTUATION));
@@ -117,17 +121,29 @@ impl Pictures {
         Ok(images)
     }
 
-    fn open(&self, path: &Path) -> Option<OpenFile> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// A sentence for the person if it is a picture elsewhere to which a link in the workspace leads: a command may have
+    /// made it.
+    fn open(&self, path: &Path) -> Result<Option<OpenFile>, String> {
         let path = &match path.strip_prefix("~") {
             Ok(rest) => self.home.join(rest),
             Err(_) => path.to_owned(),
         };
         let inside = path.to_str().and_then(|path| self.workspace.open_file(path).ok());
-        inside.or_else(|| {
+        let elsewhere = || {
             let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
             let folder = path.is_absolute().then(|| Workspace::open(folder).ok())??;
             folder.open_file(name).ok()
-        })
+        };
+        let Some(file) = inside.is_none().then(elsewhere).flatten() else { return Ok(inside) };
+        let Some(link) = leading_out(path, &self.workspace.roots()) else { return Ok(Some(file)) };
+        if is_image(file).is_none() {
+            return Ok(None);
+        }
+        let [path, link] = [path, &link].map(|path| visible(&path.to_string_lossy()).into_owned());
+        Err(Text::LinkOfSession.say(self.language, &[("path", &path), ("link", &link)]))
     }
 }
 
@@ -298,6 +314,34 @@ mod tests {
         assert_eq!(given.unwrap().len(), 1);
         let missing = other.path().join("none.png");
         assert!(pictures(folder.path(), None).in_files(&[missing]).is_err());
+    }
+
+    #[test]
+    fn a_picture_to_which_a_link_in_the_workspace_leads_is_not_sent() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        for name in ["work", "pictures"] {
+            std::fs::create_dir(top.join(name)).unwrap();
+        }
+        std::fs::write(top.join("pictures/a.gif"), GIF).unwrap();
+        std::fs::write(top.join("pictures/text"), "words").unwrap();
+        for link in ["work/shots", "own"] {
+            std::os::unix::fs::symlink(top.join("pictures"), top.join(link)).unwrap();
+        }
+        let pictures = pictures(&top.join("work"), None);
+        let file = top.join("work/shots/a.gif");
+        let led = format!("leads through the symbolic link {}/work/shots, ", top.display());
+        let named = format!("@{}", file.display());
+        for found in [pictures.in_files(&[file]), pictures.named_in(&named)] {
+            assert!(found.unwrap_err().contains(&led));
+        }
+        assert_eq!(pictures.pasted(&named[1..]), None);
+        let text = format!("@{}/work/shots/text", top.display());
+        assert_eq!(pictures.named_in(&text), Ok(vec![]));
+        for folder in ["own", "pictures"] {
+            let found = pictures.in_files(&[top.join(folder).join("a.gif")]);
+            assert_eq!(found.map(|found| found.len()), Ok(1), "{folder}");
+        }
     }
 
     #[test]

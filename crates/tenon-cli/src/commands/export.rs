@@ -16,6 +16,7 @@ use crate::{
     print::{print, say_notices},
     replay,
     resume::{damage, unreadable},
+    session_links,
     texts::{Language, Sentence, Text},
     which_session::find,
     whole_file,
@@ -53,6 +54,9 @@ impl Export {
         let id = &find(&self.session, &sessions)?.id;
         let session = read_session(&folder, id).map_err(unreadable)?;
         masked::read_all_of(&session);
+        for path in self.output.iter().chain(&self.bundle) {
+            session_links::refuse_to_write(&config.absolute(path), config)?;
+        }
         let language = config.look().language;
         say_notices(damage(&session).map(Sentence::OfLibrary).as_slice(), language);
         if let Some(bundle) = &self.bundle {

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::{
     program::{Place, Run},
     terminal::{Home, Terminal},
+    undo::bash,
 };
 
 #[test]
@@ -121,4 +122,26 @@ fn a_link_that_a_command_put_in_the_place_of_a_document_is_not_followed() {
     assert_eq!(terminal.exit_code(), 0);
     assert_eq!(std::fs::read_to_string(theirs).unwrap(), "theirs");
     assert!(!document.is_symlink() && std::fs::read_to_string(document).unwrap().contains("Done."));
+}
+
+#[test]
+fn a_folder_that_a_command_made_a_link_leads_no_document_elsewhere() {
+    let place = Place::new();
+    place.write("outside/old.md", "mine");
+    let command = format!("ln -s {} docs", place.path("outside").display());
+    let script = place.script(json!([bash(&command), {"text": "Done."}]));
+    place.run(&["-p", "--allow", "bash", "--model", &script, "go"]).ends_with(0);
+    for to in ["-o", "--bundle"] {
+        for name in ["docs/old.md", "docs/new.md"] {
+            let run = place.run(&["export", "last", to, name]).ends_with(2);
+            run.says(&["leads through the symbolic link", "/work/docs"]);
+        }
+    }
+    let names: Vec<_> = std::fs::read_dir(place.path("outside")).unwrap().collect();
+    assert_eq!(names.len(), 1);
+    assert_eq!(std::fs::read_to_string(place.path("outside/old.md")).unwrap(), "mine");
+    // The person's own link is followed.
+    symlink(place.path("outside"), place.path("own")).unwrap();
+    place.run(&["export", "last", "-o", "../own/new.md"]).ends_with(0);
+    assert!(place.path("outside/new.md").exists());
 }
