@@ -11,12 +11,13 @@ use std::{
     ffi::OsStr,
     fs::{self, File, Permissions},
     io::{self, BufWriter, Read, Write},
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     time::UNIX_EPOCH,
 };
 
 use flate2::{Compression, write::GzEncoder};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenon_agent::{Record, Session, SessionEvent};
@@ -104,8 +105,19 @@ pub(super) struct About {
 /// Whether `path` is a bundle by its first bytes, and a file at all.
 pub(crate) fn is_bundle(path: &Path) -> bool {
     let mut start = [0; 2];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    path.is_file() && read.is_ok() && start == [0x1f, 0x8b]
+    let read = open_file(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == [0x1f, 0x8b]
+}
+
+/// Opens a file that the person names, if it is one.
+pub(super) fn open_file(path: &Path) -> io::Result<File> {
+    // A named pipe would wait for a writer for ever.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
 }
 
 /// Writes `session`, whose log is at `log`, and its files to `to`; returns what was left out.

@@ -18,7 +18,7 @@ use super::{
     Rebuilt, Root, attributes,
     bundle::{
         ABOUT, ABOUT_BYTES_MAX, About, BYTES_MAX, CHANGES, CHANGES_BYTES_MAX, ENTRIES_MAX, LOG,
-        POWERS, ROOTS, ROOTS_MAX, VERSION,
+        POWERS, ROOTS, ROOTS_MAX, VERSION, open_file,
     },
     copy, copy_of_home, layout,
     made::{MADE, Made, Stored},
@@ -37,7 +37,7 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
         CliError::usage(Text::NoBundle.with(&[("path", &path.display())])).with_source(error)
     };
     let scratch = Scratch::new(config)?;
-    let file = File::open(path).map_err(refused)?;
+    let file = open_file(path).map_err(refused)?;
     // One byte more than there may be, so that too much is seen.
     let limited =
         GzDecoder::new(BufReader::new(file)).take(BYTES_MAX + (ENTRIES_MAX as u64 * 1_024));

@@ -410,3 +410,19 @@ fn a_session_is_meant_by_its_name_whatever_a_command_called_a_file() {
     std::fs::copy(&other, place.path("work").join(&newest)).unwrap();
     assert_eq!((id(&newest), id("./last")), (newest, taken));
 }
+
+#[test]
+fn a_pipe_that_a_command_made_is_no_bundle_and_nobody_waits_for_it() {
+    let place = Place::new();
+    let script = place.script(json!([bash("mkfifo last pipe log.jsonl b.tgz"), {"text": "Done."}]));
+    place.run(&["-p", "--allow", "bash", "--model", &script, "go"]).ends_with(0);
+    for name in ["pipe", "log.jsonl", "b.tgz"] {
+        for args in [&["replay", name][..], &["replay", "last", "--with-tools-from", name]] {
+            place.run(args).ends_with(2).says(&["it is not a regular file"]);
+        }
+    }
+    for to in ["-o", "--bundle"] {
+        place.run(&["export", "last", to, "pipe"]).ends_with(1).says(&["it is not a regular file"]);
+    }
+    place.run(&["replay", "last", "--with-tools-from", "last"]).ends_with(0);
+}
