@@ -23,8 +23,7 @@ use tenon_agent::{
 };
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
 use tenon_sandbox::{
-    FileError, Journal, Mounts, Workspace, is_in_undo_store, secrets_of_home, secrets_of_root,
-    toolchains_within,
+    FileError, Journal, Mounts, Workspace, is_in_undo_store, toolchains_within,
 };
 
 pub(crate) use answer::answer;
@@ -333,14 +332,7 @@ fn with_places_of_home(workspace: Workspace, config: &Config, mounts: &Mounts) -
     let toolchains = toolchains_within(&folders.home, &roots);
     let own = config.own_files(mounts, &roots);
     let workspace = workspace.with_protected(&own).with_toolchains(&toolchains);
-    // The home by another path at which it is mounted has none of its guards there: it is closed as a whole.
-    let secrets: Vec<_> = secrets_of_home(&folders.home)
-        .chain(secrets_of_root())
-        .chain([folders.config.clone()])
-        .chain(mounts.elsewhere([folders.home.as_path()]))
-        .collect();
-    let state = std::slice::from_ref(&folders.state);
-    workspace.with_closed_folders(state, mounts).with_secrets(&secrets, mounts)
+    config.with_closed_places(workspace, mounts)
 }
 
 fn no_folder(error: FileError) -> CliError {

@@ -27,7 +27,7 @@ use std::{
 };
 
 use tenon_agent::{CoreToolOptions, Instruction, TurnLimits};
-use tenon_sandbox::{FileError, Limits, Workspace};
+use tenon_sandbox::{FileError, Limits, Mounts, Workspace, secrets_of_home, secrets_of_root};
 use toml::Spanned;
 
 pub(crate) use environment::{Environment, Folders};
@@ -363,9 +363,25 @@ impl Config {
         if self.settings.project_instructions
             && let Ok(root) = Workspace::open(&self.root)
         {
-            instructions.extend(instructions::of_project(root.root(), notices));
+            let mounts = Mounts::of_this_process();
+            let closed = |files| self.with_closed_places(files, &mounts);
+            instructions.extend(instructions::of_project(root.root(), closed, notices));
         }
         instructions
+    }
+
+    /// Closes to file tools where programs keep secrets and what is tenon's own, as far as it lies in
+    /// the workspace.
+    pub(crate) fn with_closed_places(&self, workspace: Workspace, mounts: &Mounts) -> Workspace {
+        let folders = &self.folders;
+        // The home by another path at which it is mounted has none of its guards there: it is closed as a whole.
+        let secrets: Vec<_> = secrets_of_home(&folders.home)
+            .chain(secrets_of_root())
+            .chain([folders.config.clone()])
+            .chain(mounts.elsewhere([folders.home.as_path()]))
+            .collect();
+        let state = std::slice::from_ref(&folders.state);
+        workspace.with_closed_folders(state, mounts).with_secrets(&secrets, mounts)
     }
 
     fn read_user_file(&mut self) -> Result<(), CliError> {

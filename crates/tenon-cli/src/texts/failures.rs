@@ -59,6 +59,7 @@ texts! {
     FolderNotAbsolute: "`{folder}` begins neither with / nor ~/", "`{folder}` 既不以 / 也不以 ~/ 开头";
     ReadDirUnusable: "a folder of read_dir cannot be used", "read_dir 中有一个文件夹无法使用";
     ReadDirUnsayable: "{folder} has a name that no rule can say", "{folder} 的名称无法写成规则";
+    InstructionsLinked: "{path} leads to {end}: links are followed to an AGENTS.md or CLAUDE.md alone, and neither out of the workspace nor from above into it", "{path} 指向 {end}：只跟随指向 AGENTS.md 或 CLAUDE.md 的链接，且不会从工作区指向外面，也不会从上层指向工作区内";
     InstructionsUnread: "instructions are not read", "未读取说明";
     ProviderName: "[providers.{name}] cannot have this name: choose another without `/` and `:`", "[providers.{name}] 不能用这个名称：请换一个不含 `/` 和 `:` 的名称";
     ProviderKind: "[providers.{name}] needs kind = \"openai\" or \"anthropic\"", "[providers.{name}] 需要 kind = \"openai\" 或 \"anthropic\"";
