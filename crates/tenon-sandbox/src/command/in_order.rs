@@ -1,22 +1,31 @@
 //! Puts the texts of both streams in the order in which they came, where a filter holds parts back.
 //!
 //! What may become a secret stays in its place, and what came behind it from the other stream waits
-//! until it is certain. Pure.
+//! until it is certain. Whether anything is held back says something of the secret: so what is kept
+//! waits whatever it is, and what is asked for comes whole. Pure.
 
 use std::collections::VecDeque;
 
 use crate::output::{CleanText, Stream};
 
-/// The most bytes that wait for what is held back in front of them. More than ever stands between
+/// The most bytes that wait in front of what is held back or behind it. More than ever stands between
 /// two parts of a value that was broken over lines.
 const WAITING_BYTES_MAX: usize = 256 * 1024;
 
 /// So many bytes of a secret tell nothing of it. As many stand at the end of every other line.
 const TELLS_NOTHING_BYTES_MAX: usize = 3;
 
+/// More bytes than a filter holds back of any text (127), line ends not counted.
+const LAG_BYTES: usize = 128;
+
 /// The texts that are not out yet.
 #[derive(Debug, Default)]
-pub(super) struct InOrder(VecDeque<Place>);
+pub(super) struct InOrder {
+    places: VecDeque<Place>,
+    /// How many bytes at a stream's end wait for more of it, whatever they are.
+    lag_bytes: usize,
+    ended: Vec<Stream>,
+}
 
 /// What is passed by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +34,7 @@ pub(super) enum Past {
     Nothing,
     /// What is so short that it tells nothing; it comes itself.
     Short,
-    /// Everything; what is longer comes out of order when it is certain.
+    /// Everything; it comes itself, and what is behind it in the same secret is hidden still.
     Everything,
 }
 
@@ -43,17 +52,23 @@ struct Place {
 }
 
 impl InOrder {
+    /// Returns an order in which the end of each stream waits as if all of it might be the beginning of a
+    /// secret: what comes out tells nobody whether it is.
+    pub(super) fn lagging() -> Self {
+        Self { lag_bytes: LAG_BYTES, ..Self::default() }
+    }
+
     /// Begins the place of the next piece.
     pub(super) fn begin(&mut self, stream: Stream) {
         // Until its parts are put it is open, which only a place with something held is.
         let (text, held, ahead) = (String::new(), String::from("."), String::new());
-        self.0.push_back(Place { stream, text, held, ahead, is_passed: false });
+        self.places.push_back(Place { stream, text, held, ahead, is_passed: false });
     }
 
     /// Puts what became certain of the open pieces of a stream, and what is held of them still.
     pub(super) fn put(&mut self, stream: Stream, parts: &[String], held: &[&str]) {
         let is_open = |place: &&mut Place| place.stream == stream && place.is_open();
-        let open: Vec<&mut Place> = self.0.iter_mut().filter(is_open).collect();
+        let open: Vec<&mut Place> = self.places.iter_mut().filter(is_open).collect();
         let whole = open.len().saturating_sub(held.len());
         for (index, place) in open.into_iter().enumerate() {
             if let Some(part) = parts.get(index) {
@@ -65,49 +80,86 @@ impl InOrder {
         self.join_last();
     }
 
+    /// Says that nothing more comes of a stream.
+    pub(super) fn end(&mut self, stream: Stream) {
+        self.ended.push(stream);
+    }
+
     /// Returns what can go out.
     pub(super) fn next(&mut self, past: Past) -> Vec<CleanText> {
-        let waiting: usize = self.0.iter().map(|place| place.text.len()).sum();
-        let past = if waiting > WAITING_BYTES_MAX { Past::Everything } else { past };
+        let mut texts = self.pass(past);
+        let waiting: usize = self.places.iter().map(Place::waiting).sum();
+        if waiting > WAITING_BYTES_MAX {
+            texts.append(&mut self.pass(Past::Everything));
+        }
+        texts
+    }
+
+    fn pass(&mut self, past: Past) -> Vec<CleanText> {
         let (out, error) = (self.is_short(Stream::Out), self.is_short(Stream::Error));
+        let mut lags = if past == Past::Nothing { self.lags() } else { Vec::new() };
         let mut texts = Vec::new();
-        for place in &mut self.0 {
+        for place in &mut self.places {
             let is_short = if place.stream == Stream::Out { out } else { error };
-            let mut text = std::mem::take(&mut place.text);
-            let shows_held = is_short && past != Past::Nothing && place.is_open();
-            if shows_held {
+            let stays = place.text.len().saturating_sub(lags.pop().unwrap_or(0));
+            let late = place.text.split_off(stays);
+            let mut text = std::mem::replace(&mut place.text, late);
+            let shows_held = past == Past::Everything || past == Past::Short && is_short;
+            if shows_held && place.is_open() {
                 text.push_str(place.held.get(place.ahead.len()..).unwrap_or_default());
                 place.ahead.clone_from(&place.held);
+                place.is_passed = true;
             }
             if !text.is_empty() {
                 texts.push(CleanText::new(place.stream, text));
             }
-            place.is_passed |= shows_held || past == Past::Everything;
-            if place.is_open() && !place.is_passed {
+            if (place.is_open() || !place.text.is_empty()) && !place.is_passed {
                 break;
             }
         }
-        self.0.retain(|place| place.is_open() || !place.text.is_empty());
+        self.places.retain(|place| place.is_open() || !place.text.is_empty());
         texts
+    }
+
+    /// Returns how many bytes at the end of each place's text wait, those of the last place first.
+    fn lags(&self) -> Vec<usize> {
+        let room = |stream| if self.ended.contains(&stream) { 0 } else { self.lag_bytes };
+        let (mut out, mut error) = (room(Stream::Out), room(Stream::Error));
+        let lags = self.places.iter().rev().map(|place| {
+            let room = if place.stream == Stream::Out { &mut out } else { &mut error };
+            let held = place.held.get(place.ahead.len()..).unwrap_or_default();
+            *room = room.saturating_sub(held.bytes().filter(is_counted).count());
+            let mut start = place.text.len();
+            for (at, letter) in place.text.char_indices().rev() {
+                if *room == 0 {
+                    break;
+                }
+                if !matches!(letter, '\n' | '\r') {
+                    *room = room.saturating_sub(letter.len_utf8());
+                }
+                start = at;
+            }
+            place.text.len() - start
+        });
+        lags.collect()
     }
 
     /// Whether all that is held of a stream is so short that it tells nothing.
     fn is_short(&self, stream: Stream) -> bool {
-        let held = self.0.iter().filter(|place| place.stream == stream);
+        let held = self.places.iter().filter(|place| place.stream == stream);
         let bytes = held.flat_map(|place| place.held.bytes());
-        bytes.filter(|byte| !matches!(byte, b'\n' | b'\r')).count() <= TELLS_NOTHING_BYTES_MAX
+        bytes.filter(is_counted).count() <= TELLS_NOTHING_BYTES_MAX
     }
 
     /// Many short pieces that wait are one place.
     fn join_last(&mut self) {
-        let Some(last) = self.0.pop_back() else { return };
-        match self.0.back_mut() {
-            Some(before)
-                if before.stream == last.stream && !before.is_open() && !last.is_open() =>
-            {
+        let Some(last) = self.places.pop_back() else { return };
+        let is_whole = |place: &Place| !place.is_open() && !place.is_passed;
+        match self.places.back_mut() {
+            Some(before) if before.stream == last.stream && is_whole(before) && is_whole(&last) => {
                 before.text.push_str(&last.text);
             }
-            _ => self.0.push_back(last),
+            _ => self.places.push_back(last),
         }
     }
 }
@@ -115,6 +167,11 @@ impl InOrder {
 impl Place {
     fn is_open(&self) -> bool {
         !self.held.is_empty()
+    }
+
+    /// How many bytes of it are not out, those that are held back included.
+    fn waiting(&self) -> usize {
+        self.text.len() + self.held.len().saturating_sub(self.ahead.len())
     }
 
     /// Takes what became certain, but for what is out already.
@@ -126,6 +183,11 @@ impl Place {
         let rest = self.ahead.get(same..).filter(|_| same == part.len()).unwrap_or_default();
         self.ahead = rest.to_owned();
     }
+}
+
+/// Whether a byte counts where line ends do not.
+fn is_counted(byte: &u8) -> bool {
+    !matches!(byte, b'\n' | b'\r')
 }
 
 #[cfg(test)]
@@ -204,7 +266,16 @@ mod tests {
                 None => filter.finish(),
             };
             self.order.put(stream, &parts, &filter.held());
+            if text.is_none() {
+                self.order.end(stream);
+            }
             for text in self.order.next(past) {
+                put(&mut self.printed, text.stream(), text.as_str());
+            }
+        }
+
+        fn ask(&mut self) {
+            for text in self.order.next(Past::Everything) {
                 put(&mut self.printed, text.stream(), text.as_str());
             }
         }
@@ -212,7 +283,7 @@ mod tests {
         fn finish(mut self, past: Past) -> Vec<(Stream, String)> {
             self.step(Stream::Out, None, past);
             self.step(Stream::Error, None, past);
-            assert!(self.order.0.is_empty(), "{:?}", self.order);
+            assert!(self.order.places.is_empty(), "{:?}", self.order);
             self.printed
         }
     }
@@ -291,16 +362,60 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_bounded_and_nothing_is_lost() {
+    fn what_waits_is_bounded_and_comes_in_its_place() {
         let long = format!("o{}", "x".repeat(WAITING_BYTES_MAX));
         let mut bench = Bench::default();
         bench.step(Stream::Error, Some("a secr"), Past::Nothing);
         bench.step(Stream::Out, Some(&long), Past::Nothing);
-        assert_eq!(bench.printed.len(), 2);
+        let error = (Stream::Error, "a secr".to_owned());
+        assert_eq!((bench.printed.len(), bench.printed.first()), (2, Some(&error)));
         bench.step(Stream::Out, Some("y"), Past::Nothing);
-        bench.step(Stream::Error, Some("e"), Past::Nothing);
-        let error = (Stream::Error, "secre".to_owned());
+        bench.step(Stream::Error, Some("et"), Past::Nothing);
+        let error = (Stream::Error, "*".to_owned());
         assert_eq!(bench.finish(Past::Nothing).last(), Some(&error));
+    }
+
+    #[test]
+    fn nothing_tells_whether_a_text_may_be_the_beginning_of_a_secret() {
+        let long = format!("o{}", "x\n".repeat(WAITING_BYTES_MAX / 2));
+        let far = format!("e{}", "z\n".repeat(LAG_BYTES));
+        let asked = "?";
+        let texts = [
+            vec!["eGUESS", asked, "eb\n", asked],
+            vec!["ea\nGUESS", "ox\n", "eb\n", asked, "oy\n"],
+            vec!["ea GUESS", &long, "eb\n", "oy\n"],
+            vec!["eGUESS", "ox\n", asked, "oGUESS", &far, asked],
+            vec!["eGUESS", &far, "eGUESS", "oGUESS", &far, &far],
+        ];
+        for steps in texts {
+            let seen = ["secre", "cecre"].map(|guess| {
+                let mut bench = Bench { order: InOrder::lagging(), ..Bench::default() };
+                let mut seen = Vec::new();
+                for step in &steps {
+                    let stream = if step.starts_with('o') { Stream::Out } else { Stream::Error };
+                    let text = step[1..].replace("GUESS", guess);
+                    if *step == asked {
+                        bench.ask();
+                    } else {
+                        bench.step(stream, Some(&text), Past::Nothing);
+                    }
+                    let texts = bench.printed.iter();
+                    let texts = texts.map(|(stream, text)| (*stream, text.replace(guess, "G")));
+                    seen.push(texts.collect::<Vec<_>>());
+                }
+                seen
+            });
+            assert_eq!(seen[0], seen[1], "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_secret_that_is_asked_for_in_the_middle_the_rest_is_hidden() {
+        let mut bench = Bench { order: InOrder::lagging(), ..Bench::default() };
+        bench.step(Stream::Out, Some("a sec"), Past::Nothing);
+        bench.ask();
+        bench.step(Stream::Out, Some("ret b\n"), Past::Nothing);
+        assert_eq!(bench.finish(Past::Nothing), [(Stream::Out, "a sec* b\n".to_owned())]);
     }
 
     proptest! {
@@ -313,11 +428,14 @@ mod tests {
         ) {
             let stream = |error| if error { Stream::Error } else { Stream::Out };
             let (mut mixed, mut shown) = (Bench::default(), Bench::default());
+            let mut kept = Bench { order: InOrder { lag_bytes: 5, ..InOrder::default() }, ..Bench::default() };
             for (error, text) in &steps {
+                kept.step(stream(*error), Some(text), Past::Nothing);
                 mixed.step(stream(*error), Some(text), Past::Nothing);
                 shown.step(stream(*error), Some(text), Past::Short);
             }
             let (mixed, shown) = (mixed.finish(Past::Nothing), shown.finish(Past::Short));
+            prop_assert_eq!(&kept.finish(Past::Nothing), &mixed);
             // What becomes of each piece does not depend on what stands between.
             let mut pieces = vec![String::new(); steps.len()];
             for error in [false, true] {

@@ -49,8 +49,9 @@ impl Printed {
         self.lock().begin_spill();
     }
 
-    /// Takes out what was kept, with how many bytes were left out of it. What may be the beginning of
-    /// a secret comes with a later one; a few bytes of it tell nothing.
+    /// Takes out what was kept, with how many bytes were left out of it: also what may be the beginning of
+    /// a secret, since who takes would learn from what is missing that it is. The rest of a secret is hidden in
+    /// what is taken later.
     pub(crate) fn take(&self) -> (Vec<Piece>, u64) {
         let mut kept = self.lock();
         let passed = kept.filters.as_mut().map(|filters| filters.kept.next(Past::Everything));
@@ -99,7 +100,7 @@ fn show(texts: &[CleanText], on_output: &mut (dyn FnMut(Stream, &str) + Send)) {
 impl Filters {
     fn begin(target: &SpillTarget) -> Option<Self> {
         let (out, error) = (target.begin_filter()?, target.begin_filter()?);
-        Some(Self { out, error, kept: InOrder::default(), shown: InOrder::default() })
+        Some(Self { out, error, kept: InOrder::lagging(), shown: InOrder::default() })
     }
 
     fn push(&mut self, stream: Stream, text: &str) {
@@ -122,6 +123,7 @@ impl Filters {
         };
         let parts = filter.finish();
         self.put(stream, &parts);
+        self.kept.end(stream);
     }
 
     fn put(&mut self, stream: Stream, parts: &[String]) {
