@@ -11,6 +11,7 @@ use tenon_agent::{
 use tenon_model::{ProviderErrorKind, Usage, visible};
 
 use crate::{
+    error::CliError,
     masked::masked,
     texts::{Language, Text},
 };
@@ -239,6 +240,13 @@ fn line(value: &impl Serialize) -> Result<String, serde_json::Error> {
     Ok(line)
 }
 
+/// Returns `value` as a person reads JSON, over several lines, without an end of the last one.
+pub(crate) fn pretty(value: &impl Serialize) -> Result<String, CliError> {
+    let json = serde_json::to_string_pretty(value)
+        .map_err(|error| CliError::failed(Text::NotJson).with_source(error))?;
+    Ok(escaped(json))
+}
+
 /// Writes what would not print as itself in JSON's own escapes. Outside of strings JSON has no
 /// such characters.
 fn escaped(json: String) -> String {
@@ -272,6 +280,9 @@ mod tests {
         assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
         assert_eq!(visible(&line), line.as_str());
         assert!(line.contains("汉") && line.contains("👨‍👩‍👧"));
+        let pretty = pretty(&[text]).unwrap();
+        assert_eq!(serde_json::from_str::<[String; 1]>(&pretty).unwrap(), [text]);
+        assert_eq!((visible(&pretty), pretty.lines().count()), (pretty.as_str().into(), 3));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::{
     args::PlaceArgs,
     config::Config,
     error::{CliError, ExitStatus},
+    json,
     past::{self, Call, Gone, Past},
     print::{print, say_notices},
     screen::Sink,
@@ -103,8 +104,7 @@ impl Changes {
 fn print_array<'a>(calls: impl Iterator<Item = Listed<'a>>) -> Result<(), CliError> {
     let (mut before, mut end) = ("[\n  ", "[]\n");
     for call in calls {
-        let json = serde_json::to_string_pretty(&call)
-            .map_err(|error| CliError::failed(Text::NotJson).with_source(error))?;
+        let json = json::pretty(&call)?;
         print(&format!("{before}{}", json.replace('\n', "\n  ")))?;
         (before, end) = (",\n  ", "\n]\n");
     }

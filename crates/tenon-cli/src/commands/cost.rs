@@ -8,6 +8,7 @@ use tenon_model::{Usage, visible};
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
+    json,
     print::print,
     render::measure::width,
     resume::unreadable,
@@ -64,8 +65,7 @@ impl Cost {
         let (usage, cost) = (spending.usage(), spending.cost());
         if self.json {
             let requests = requests.iter().map(row).collect();
-            let json = serde_json::to_string_pretty(&Ledger { session: id, requests, usage, cost })
-                .map_err(|error| CliError::failed(Text::NotJson).with_source(error))?;
+            let json = json::pretty(&Ledger { session: id, requests, usage, cost })?;
             print(&(json + "\n"))?;
         } else {
             print(&table(&requests, &usage, cost, config.look().language))?;

@@ -14,6 +14,7 @@ use tenon_agent::{
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
+    json,
     past::shown,
     print::{print, say_notices},
     render,
@@ -158,9 +159,7 @@ impl Replay {
                 not_run: &replayed.not_run,
                 notes,
             };
-            let json = serde_json::to_string_pretty(&report)
-                .map_err(|error| CliError::failed(Text::NotJson).with_source(error))?;
-            return print(&(json + "\n"));
+            return print(&(json::pretty(&report)? + "\n"));
         }
         let language = look.language;
         let mut notices: Vec<Sentence> = notes.iter().map(Sentence::of_library).collect();

@@ -14,7 +14,7 @@ use tenon_sandbox::Workspace;
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
-    masked,
+    json, masked,
     print::{print, say_notices},
     resume::{name_session, unreadable},
     texts::Text,
@@ -176,9 +176,7 @@ fn say_unread(unread: &[UnreadSession], config: &Config) {
 }
 
 fn print_json(value: &impl Serialize) -> Result<(), CliError> {
-    let json = serde_json::to_string_pretty(value)
-        .map_err(|error| CliError::failed(Text::NotJson).with_source(error))?;
-    print(&(json + "\n"))
+    print(&(json::pretty(value)? + "\n"))
 }
 
 fn listed(session: &SessionSummary) -> Listed<'_> {
