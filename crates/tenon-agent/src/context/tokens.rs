@@ -100,7 +100,7 @@ impl Space {
     /// Returns how many tokens of the window are left for a reply, with a fiftieth for the error of
     /// the estimate.
     pub(crate) fn left(&self) -> u64 {
-        self.window.saturating_sub(self.used + self.window / 50)
+        self.window.saturating_sub(self.used.saturating_add(self.window / 50))
     }
 }
 
@@ -117,7 +117,7 @@ impl Meter {
         let used = match self.counted.filter(|counted| counted.messages <= conversation.len()) {
             Some(counted) => {
                 let new: u64 = conversation.iter().skip(counted.messages).map(|m| weight(m)).sum();
-                counted.tokens + self.scaled(new)
+                counted.tokens.saturating_add(self.scaled(new))
             }
             None => self.estimated(conversation),
         };
@@ -149,7 +149,8 @@ impl Meter {
         }
         self.factor = factor;
         let (messages, output) = if is_kept { (1, usage.output) } else { (0, 0) };
-        self.counted = Some(Counted { messages: sent.len() + messages, tokens: input + output });
+        self.counted =
+            Some(Counted { messages: sent.len() + messages, tokens: input.saturating_add(output) });
     }
 
     /// Takes in that the conversation was rewritten, or the tools changed.

@@ -301,14 +301,16 @@ impl Ledger {
         let missed = last.cached.saturating_sub(usage.cache_read);
         match &mut request.prefix {
             // What was cut from the conversation is not billed again.
-            Prefix::Broken { tokens, .. } => *tokens = missed.min(usage.input + usage.cache_write),
+            Prefix::Broken { tokens, .. } => {
+                *tokens = missed.min(usage.input.saturating_add(usage.cache_write))
+            }
             prefix @ Prefix::Kept if missed > 0 => {
                 *prefix = Prefix::Missed { tokens: missed, after_ms: last.after_ms };
             }
             Prefix::First | Prefix::Kept | Prefix::Missed { .. } => {}
         }
         self.unpaid = None;
-        last.cached = usage.cache_read + usage.cache_write;
+        last.cached = usage.cache_read.saturating_add(usage.cache_write);
     }
 }
 

@@ -78,13 +78,13 @@ impl Facts {
     /// Takes in how full the window is.
     pub(crate) fn take_in_context(&mut self, event: &SessionEvent) {
         if let SessionEvent::Model(ModelEvent::AssistantMessage { usage, .. }) = event {
-            self.context_tokens = usage.input_all() + usage.output;
+            self.context_tokens = usage.input_all().saturating_add(usage.output);
         }
     }
 
     /// Returns how full the window is, in per cent.
     pub(crate) fn context_percent(&self) -> u64 {
-        self.context_tokens * 100 / u64::from(self.window_tokens).max(1)
+        self.context_tokens.saturating_mul(100) / u64::from(self.window_tokens).max(1)
     }
 
     /// Draws the line. `since` is when the wait began.

@@ -221,3 +221,20 @@ fn a_break_whose_request_had_no_reply_is_counted_with_the_next_one() {
         assert_eq!(prefixes(&events.concat()), expected, "{silent:?}");
     }
 }
+
+#[test]
+fn counts_that_no_server_can_mean_are_added_up_all_the_same() {
+    let mut huge = reply(u64::MAX, u64::MAX);
+    huge["usage"]["input"] = json!(u64::MAX);
+    let events = [
+        resumed("x/a", "1"),
+        prompt("a"),
+        sent("s", "t", &["a"]),
+        huge.clone(),
+        prompt("b"),
+        sent("s", "t2", &["a", "b"]),
+        huge,
+    ];
+    let by = "the tools changed".to_owned();
+    assert_eq!(prefixes(&events), [Prefix::First, Prefix::Broken { by, tokens: 0 }]);
+}
