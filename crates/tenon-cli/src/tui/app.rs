@@ -325,12 +325,7 @@ impl App {
         match key.code {
             KeyCode::Char('c') if control && self.picker.is_none() => return self.interrupt(now),
             KeyCode::Char('z') if control => return Some(Effect::Suspend),
-            KeyCode::Char('o') if control => {
-                if let Some((approval, _)) = &mut self.approval {
-                    approval.show();
-                }
-                return Some(Effect::Transcript);
-            }
+            KeyCode::Char('o') if control => return Some(Effect::Transcript),
             KeyCode::Char('l') if control => return Some(Effect::Redraw),
             _ => self.leaves = None,
         }

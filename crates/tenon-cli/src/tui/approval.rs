@@ -96,7 +96,7 @@ impl Approval {
         self.guard.hidden();
     }
 
-    /// Takes in that all of it is shown elsewhere.
+    /// Takes in that all of it was shown elsewhere.
     pub(crate) fn show(&mut self) {
         self.was_shown = true;
     }

@@ -29,6 +29,10 @@ pub(crate) struct Pager {
     /// The width that the rows were made for.
     columns: usize,
     top: usize,
+    /// Where the row begins that the first screen begins with.
+    from: Option<usize>,
+    /// Which rows were on the screen.
+    seen: Vec<bool>,
     /// The words that were searched for.
     words: String,
     /// Whether they are being typed.
@@ -54,6 +58,8 @@ impl Pager {
             rows: Vec::new(),
             columns: 0,
             top: usize::MAX,
+            from: None,
+            seen: Vec::new(),
             words: String::new(),
             typing: false,
             found: Vec::new(),
@@ -66,10 +72,31 @@ impl Pager {
         Self { top: 0, ..Self::at_end(painted) }
     }
 
-    /// Exchanges the text: the screen has another width.
+    /// Returns a pager of `painted` at its end `last`.
+    pub(crate) fn at_last(painted: String, last: &str) -> Self {
+        let from = painted.len().checked_sub(last.len());
+        Self { from, ..Self::at_end(painted) }
+    }
+
+    /// Exchanges the text: the screen has another width, or other rows.
     pub(crate) fn set(&mut self, painted: String) {
-        self.painted = fitted(painted);
-        self.columns = 0;
+        if self.painted != painted {
+            self.painted = fitted(painted);
+            self.columns = 0;
+        }
+    }
+
+    /// Returns whether the text ends with `last`, and each row of that was on the screen.
+    pub(crate) fn has_shown(&self, last: &str) -> bool {
+        let from = self.painted.strip_suffix(last).map(str::len);
+        let first = from.map(|from| self.row_at(from));
+        let seen = first.and_then(|first| self.seen.get(first..));
+        seen.is_some_and(|seen| !seen.is_empty() && seen.iter().all(|seen| *seen))
+    }
+
+    /// Returns the row in which a place is.
+    fn row_at(&self, place: usize) -> usize {
+        self.rows.partition_point(|start| *start <= place).saturating_sub(1)
     }
 
     /// Does what `key` says on a screen of `size`.
@@ -120,7 +147,8 @@ impl Pager {
         let mut out = "\u{1b}[?2026h\u{1b}[?25l\u{1b}[?7l\u{1b}[H".to_owned();
         for place in self.top..self.top + size.rows.saturating_sub(1) {
             out.push_str("\u{1b}[K");
-            if place < self.rows.len() {
+            if let Some(seen) = self.seen.get_mut(place) {
+                *seen = true;
                 if self.found.binary_search(&place).is_ok() {
                     let plain = without_paint(self.text(place));
                     out.push_str(&Line::of(Meaning::Chosen, &plain).paint(style));
@@ -213,6 +241,10 @@ impl Pager {
                 start += line.len();
             }
             self.rows.shrink_to_fit();
+            self.seen = vec![false; self.rows.len()];
+            if let Some(from) = self.from.take() {
+                self.top = self.row_at(from);
+            }
             self.search();
         }
         self.top = self.top.min(self.top_max(size));
@@ -364,6 +396,38 @@ mod tests {
         pager.press(KeyCode::Char(' ').into(), SIZE);
         assert_eq!(screen(&mut pager)[0], "row 9");
         assert_eq!(pager.press(KeyCode::Char('q').into(), SIZE), Stays::Closed);
+    }
+
+    #[test]
+    fn the_end_of_a_text_was_shown_once_each_of_its_rows_was_on_the_screen() {
+        let question: String = (0..23).map(|n| format!("row {n}\n")).collect();
+        let check = |keys: &str, expected: bool| {
+            let mut pager = Pager::at_last("before\n".repeat(30) + &question, &question);
+            assert_eq!(screen(&mut pager)[0], "row 0");
+            for key in keys.chars() {
+                pager.press(KeyCode::Char(key).into(), SIZE);
+                screen(&mut pager);
+            }
+            assert_eq!(pager.has_shown(&question), expected, "{keys:?}");
+            assert!(!pager.has_shown("another question\n"));
+        };
+        check("", false);
+        check("G", false);
+        check(" ", false);
+        check("  ", true);
+        check("gG", false);
+        check("G ", false);
+        check("Gbb", true);
+        check(&"j".repeat(12), false);
+        check(&"j".repeat(13), true);
+        let mut pager = Pager::at_last("before\n".to_owned() + &question, &question);
+        let size = Size { rows: 60, ..SIZE };
+        assert!(!pager.has_shown(&question));
+        pager.draw(size, &STYLE, true);
+        assert!(pager.has_shown(&question));
+        // At another width it begins anew.
+        pager.draw(Size { columns: 30, ..SIZE }, &STYLE, true);
+        assert!(!pager.has_shown(&question));
     }
 
     #[test]

@@ -196,6 +196,16 @@ impl Terminal {
         self.wait_until(said, |screen| screen.split_once(said).is_some_and(|it| is_over(it.1)));
     }
 
+    /// Goes through the pages of the screen on which everything is shown, each drawn.
+    pub(crate) fn page_to_the_end(&mut self) {
+        self.wait_for(" % ·", 1);
+        while !self.screen().contains("100 % ·") {
+            let before = self.screen();
+            self.press(" ");
+            self.wait_until("next page", |screen| screen != before);
+        }
+    }
+
     /// Waits until an empty prompt is the last line: what is typed before it may not be a line yet.
     pub(crate) fn wait_for_prompt(&mut self) {
         let deadline = Instant::now() + PATIENCE;

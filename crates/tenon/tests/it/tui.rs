@@ -216,8 +216,8 @@ fn what_is_not_on_the_screen_is_allowed_only_once_it_was_shown() {
         assert!(terminal.screen().contains("Ctrl-O shows"), "{}", terminal.screen());
         assert_eq!(home.logged("call_decided", "verdict").len(), 0);
         terminal.press(CTRL_O);
+        terminal.page_to_the_end();
         terminal.wait_for("git clean -fdx", 1);
-        sleep(PAUSE);
         terminal.press(CTRL_O);
         sleep(PAUSE);
         terminal.press("y");

@@ -102,14 +102,23 @@ impl Session<'_> {
             Ok(session) => whole_transcript(&masked::records(session.branch()), &style),
             Err(error) => visible(&translated(&error.to_string(), self.app.language)).into_owned(),
         };
-        if let Some((approval, _)) = &self.app.approval {
-            let rows = approval.whole(size().columns, self.app.language);
-            painted.extend(rows.iter().map(|row| row.paint(&style) + "\n"));
-        }
+        let question = self.whole_question();
+        painted.push_str(&question);
         match &mut self.pager {
             Some(pager) => pager.set(painted),
-            None => self.open_pager(Pager::at_end(painted)),
+            None => self.open_pager(Pager::at_last(painted, &question)),
         }
+    }
+
+    /// Returns all of what is asked, painted, and nothing if there is no question.
+    fn whole_question(&self) -> String {
+        let style = Style { width: size().columns, ..*self.app.transcript.style() };
+        let rows = self
+            .app
+            .approval
+            .as_ref()
+            .map(|(approval, _)| approval.whole(style.width, self.app.language));
+        rows.unwrap_or_default().iter().map(|row| row.paint(&style) + "\n").collect()
     }
 
     /// Shows what file tools changed, where nothing else is recorded.
@@ -134,7 +143,13 @@ impl Session<'_> {
     }
 
     pub(super) fn close_pager(&mut self) {
-        self.pager = None;
+        let question = self.whole_question();
+        if let Some(pager) = self.pager.take()
+            && pager.has_shown(&question)
+            && let Some((approval, _)) = &mut self.app.approval
+        {
+            approval.show();
+        }
         self.surface.cursor_was_hidden();
         if let Some(terminal) = &self.takeover
             && terminal.main_screen().is_err()
