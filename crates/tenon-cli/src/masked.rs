@@ -11,8 +11,13 @@ use std::{
 };
 
 use tenon_agent::{Masking, Record, Session, SessionSummary};
-use tenon_model::MaskStream;
+use tenon_model::{MaskStream, visible};
 use tenon_sandbox::Workspace;
+
+use crate::{
+    render::{Meaning, Style},
+    texts::Text,
+};
 
 /// Folders whose files are read for a list of sessions, some tens of microseconds for each.
 const FOLDERS_MAX: usize = 500;
@@ -80,6 +85,15 @@ pub(crate) fn asked(text: impl Into<String>) -> String {
         Some(masking) => masking.asked(text),
         None => text,
     }
+}
+
+/// Returns what is said below changed lines whose values are `masked`, if such a value may be a command.
+pub(crate) fn perhaps_commands(masked: &str, style: &Style) -> String {
+    let said = |label: String| {
+        let said = Text::MaskedPerhapsCommand.say(style.language, &[("label", &visible(&label))]);
+        style.paint(Meaning::Warning, &said) + "\n"
+    };
+    masking().perhaps_commands(masked).into_iter().map(said).collect()
 }
 
 /// Returns the events of a log as they may be shown. A text must be masked before it is drawn: colours

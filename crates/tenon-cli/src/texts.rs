@@ -347,6 +347,7 @@ texts! {
     NoOtherSession: "There is no other session in this folder.", "此文件夹中没有其他会话。";
     NothingToFork: "Nothing was said yet that could be forked.", "尚无内容可以分叉。";
     CannotGoOn: "That session cannot be gone on with; this is the one from before:", "无法继续该会话；以下仍是之前的会话：";
+    MaskedPerhapsCommand: "{label} has other characters than a key has and may be a command: look at the file itself", "{label} 含有密钥通常没有的字符，可能是命令：请查看文件本身";
     DiffUnreadable: "changed; no text, too long or not kept", "有改动；不是文本、过长或未保存";
     BusyWaiting: "Waiting for process {process} …", "正在等待进程 {process} …";
     BusyUndo: "Putting files back …", "正在恢复文件 …";

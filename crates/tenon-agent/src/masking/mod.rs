@@ -68,6 +68,8 @@ struct Known {
     all: Arc<Masks>,
     /// For what a model cannot have put where it is found: a question masks nothing else.
     unwritten: Masks,
+    /// The names of values that the workspace's files hold and that may be commands.
+    perhaps_commands: Vec<String>,
 }
 
 /// Where values come from. Held while files are read, which what only masks never waits for.
@@ -277,6 +279,22 @@ impl Masking {
         }
     }
 
+    /// Returns the names in `masked` that stand for values which the workspace's files hold and which have
+    /// other characters than a key has, so that each may be a command that a model wrote there.
+    ///
+    /// ```
+    /// use tenon_agent::Masking;
+    ///
+    /// let masking = Masking::new(Vec::new);
+    /// masking.learn(".env".as_ref(), "A_KEY='k-012345;touch /x'\nB_KEY=k-0123456789b\n");
+    /// let masked = masking.mask("a k-012345;touch /x k-0123456789b".to_owned());
+    /// assert_eq!(masking.perhaps_commands(&masked), ["[masked: value of A_KEY from .env]"]);
+    /// ```
+    pub fn perhaps_commands(&self, masked: &str) -> Vec<String> {
+        let known = self.known();
+        known.perhaps_commands.iter().filter(|label| masked.contains(*label)).cloned().collect()
+    }
+
     /// Returns `question` with its texts as [`Masking::asked`] shows them.
     pub(crate) fn question(&self, question: Question) -> Question {
         question::masked(question, &self.known().unwritten)
@@ -374,9 +392,17 @@ impl Known {
         let of_workspace = values.iter().filter(|known| known.is_of_workspace());
         let written: HashSet<String> =
             of_workspace.map(|known| known.secret().expose().to_owned()).collect();
+        let perhaps = |known: &&KnownValue| {
+            let value = known.secret().expose();
+            written.contains(value) && !value.chars().all(is_of_key)
+        };
+        let mut perhaps_commands: Vec<String> =
+            values.iter().filter(perhaps).map(|known| known.label().to_owned()).collect();
+        perhaps_commands.sort_unstable();
+        perhaps_commands.dedup();
         // One that tenon's environment has from a file of the workspace may be the model's as well.
         values.retain(|known| !written.contains(known.secret().expose()));
-        Self { all, unwritten: Masks::new(&values) }
+        Self { all, unwritten: Masks::new(&values), perhaps_commands }
     }
 }
 
@@ -413,6 +439,11 @@ impl FilteredText for Filtered {
     fn held(&self) -> Vec<&str> {
         self.0.held_pieces()
     }
+}
+
+/// Whether keys have such a letter, and no shell reads it as more than a part of a word.
+fn is_of_key(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "._~+/=-@:".contains(letter)
 }
 
 /// Masks every text in `value` and returns whether there was something to mask.

@@ -208,7 +208,8 @@ fn content(found: Result<Option<Vec<u8>>, JournalError>) -> Option<Vec<u8>> {
 /// Returns changed lines as they are shown. Masked before they are painted: colours and line breaks
 /// would go through a value.
 fn painted(name: &str, hunks: &str, style: &Style) -> String {
-    render::diff(&shown(name), &masked(hunks), style)
+    let hunks = masked(hunks);
+    render::diff(&shown(name), &hunks, style) + &masked::perhaps_commands(&hunks, style)
 }
 
 fn difference(name: &str, before: &Before, now: &Before, style: &Style) -> String {

@@ -130,6 +130,7 @@ impl Session<'_> {
         let mut painted = String::new();
         for (path, diff) in self.app.transcript.diffs() {
             painted.push_str(&render::diff(path, diff, &style));
+            painted.push_str(&masked::perhaps_commands(diff, &style));
             painted.push('\n');
         }
         self.open_pager(Pager::at_start(painted));
