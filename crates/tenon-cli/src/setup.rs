@@ -22,9 +22,7 @@ use tenon_agent::{
     Verdict, core_tools,
 };
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
-use tenon_sandbox::{
-    FileError, Journal, Mounts, Workspace, is_in_undo_store, toolchains_within,
-};
+use tenon_sandbox::{FileError, Journal, Mounts, Workspace, is_in_undo_store, toolchains_within};
 
 pub(crate) use answer::answer;
 pub(crate) use other_model::{
