@@ -19,6 +19,7 @@ use super::confine::Ahead;
 use super::control::{
     Control, Signals, close_all_but, close_outputs, exit, replace, reset_signals, wait_for,
 };
+use super::in_kernel::set_semaphores_and_queues;
 use super::layout::{EMPTY_FILE, EMPTY_FOLDER};
 use super::limits::{set_processes, write_file};
 use super::namespace::{Deep, Tree, listen, set_attributes};
@@ -227,6 +228,7 @@ fn make_proc(processes_max: u64) -> Result<(), Errno> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount(c"proc", c"/proc", c"proc", flags, None)?;
     set_processes(processes_max)?;
+    set_semaphores_and_queues();
     // Where memory runs out, the kernel ends a command before the agent. Raising needs no right.
     let _ = write_file("/proc/self/oom_score_adj", b"500");
     // Nobody but root can read what the masks are for.

@@ -4,7 +4,7 @@
 //! share after a fork counts for each, and by how much the machine's shared memory rose. Only where
 //! that is above the limit it is counted exactly: pages by their share, and shared memory once,
 //! whether a process maps it or only a descriptor or a segment of System V holds it. Not found are
-//! descriptors on their way through a socket, and what the kernel keeps in sockets and pipes.
+//! descriptors on their way through a socket, and what the kernel keeps in sockets, pipes and locks.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,14 +12,19 @@ use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, makedev, readlinkat_raw, statat};
+use rustix::fs::{AtFlags, Dir, OFlags, makedev, readlinkat_raw, stat, statat};
 use rustix::process::Pid;
 
+use super::in_kernel::{DESCRIPTOR_BYTES, OfProcess, semaphores_and_queues};
 use super::process_tree::{self, family};
+use super::procfs::{field, open, read};
 
 /// Between two exact looks: each goes through the page tables of all processes, which takes some
 /// milliseconds for a gigabyte in one of them.
 const EXACTLY_EVERY: Duration = Duration::from_secs(1);
+
+/// Between two looks at what the kernel keeps for the processes: some 20 µs for each.
+const IN_KERNEL_EVERY: Duration = Duration::from_secs(1);
 
 /// Exact looks that must find too much. Processes that end during one leave their share of what they
 /// had together to those that are looked at later, which then counts twice.
@@ -37,7 +42,7 @@ const SHARED_ANONYMOUS: &[u8] = b"/dev/zero (deleted)";
 /// What `st_blocks` counts.
 const BLOCK_BYTES: u64 = 512;
 
-/// Whose the segments of System V are that this process sees.
+/// Whose the segments, semaphores and queues of System V are that this process sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Segments {
     /// Those of the command alone, in a namespace of its own.
@@ -55,6 +60,9 @@ pub(super) struct MemoryWatch {
     shared_by_all: u64,
     /// The command has no more: what the last exact look found, and what the machine's rose by since.
     shared_most: u64,
+    /// What the kernel keeps: not less than there was at the last look at it.
+    in_kernel_most: u64,
+    next_in_kernel: Option<Instant>,
 }
 
 impl MemoryWatch {
@@ -65,6 +73,8 @@ impl MemoryWatch {
             next_exact: None,
             shared_by_all: shared_by_all(),
             shared_most: 0,
+            in_kernel_most: 0,
+            next_in_kernel: None,
         }
     }
 
@@ -76,8 +86,15 @@ impl MemoryWatch {
         self.shared_most = self.shared_most.saturating_add(rise);
         let processes = processes(family);
         let own: u64 = processes.iter().map(|process| process.own_bytes).sum();
-        let is_waiting = self.next_exact.is_some_and(|next| Instant::now() < next);
-        if is_waiting || own.saturating_add(self.shared_most) <= self.bytes_max {
+        let is_before = |time: Option<Instant>| time.is_some_and(|time| Instant::now() < time);
+        if !is_before(self.next_in_kernel) {
+            let of_processes = processes.iter().map(|it| OfProcess::at(&it.folder).bytes_max());
+            self.in_kernel_most =
+                of_processes.sum::<u64>().saturating_add(self.of_system_v(family));
+            self.next_in_kernel = Some(Instant::now() + IN_KERNEL_EVERY);
+        }
+        let most = own.saturating_add(self.shared_most).saturating_add(self.in_kernel_most);
+        if is_before(self.next_exact) || most <= self.bytes_max {
             return false;
         }
         let is_exceeded = (0..LOOKS).all(|_| self.is_exceeded_exactly());
@@ -89,7 +106,16 @@ impl MemoryWatch {
         let family = family(rustix::process::getpid());
         let (own, shared) = exactly(&processes(&family), self.segments);
         self.shared_most = shared;
-        own.saturating_add(shared) > self.bytes_max
+        let of_system_v = self.of_system_v(&family);
+        own.saturating_add(shared).saturating_add(of_system_v) > self.bytes_max
+    }
+
+    /// What semaphores and queues take.
+    fn of_system_v(&self, family: &[process_tree::Process]) -> u64 {
+        match self.segments {
+            Segments::Own => semaphores_and_queues(family.iter().map(|it| it.threads).sum()),
+            Segments::Others => 0,
+        }
     }
 }
 
@@ -136,12 +162,16 @@ fn own_pages(text: &[u8]) -> Option<u64> {
     (size > 0).then(|| resident.saturating_sub(shared))
 }
 
-/// Returns how much memory of their own the processes have, and how much they share by descriptors,
-/// mappings and segments.
+/// Returns how much memory of their own the processes have, with what the kernel keeps for each, and how
+/// much they share by descriptors, mappings and segments.
 fn exactly(processes: &[Process], segments: Segments) -> (u64, u64) {
     let mut files = MemoryFiles { bytes: HashMap::new(), descriptors_left: DESCRIPTORS_MAX };
-    processes.iter().for_each(|process| files.add_open(&process.folder));
     let mut own: u64 = 0;
+    for Process { folder, .. } in processes {
+        let descriptors = files.add_open(folder);
+        let in_kernel = descriptors.saturating_mul(DESCRIPTOR_BYTES);
+        own = own.saturating_add(in_kernel).saturating_add(OfProcess::at(folder).page_tables_bytes);
+    }
     let mut shared: u64 = files.bytes.values().sum();
     for Process { folder, own_bytes } in processes {
         let parts = read(&format!("{folder}/smaps_rollup"));
@@ -169,13 +199,16 @@ struct MemoryFiles {
 }
 
 impl MemoryFiles {
-    /// Adds what the process has open.
-    fn add_open(&mut self, process: &str) {
-        let folder = (self.descriptors_left > 0)
-            .then(|| open(&format!("{process}/fd"), OFlags::DIRECTORY))
-            .flatten();
-        let Some(folder) = folder else { return };
-        for number in numbers(&folder).into_iter().take(self.descriptors_left) {
+    /// Adds what the process has open, and returns how many descriptors that are.
+    fn add_open(&mut self, process: &str) -> u64 {
+        let path = format!("{process}/fd");
+        // Since Linux 6.2 the folder's size.
+        let told = stat(&*path).map_or(0, |found| u64::try_from(found.st_size).unwrap_or_default());
+        let folder = (self.descriptors_left > 0).then(|| open(&path, OFlags::DIRECTORY)).flatten();
+        let numbers = folder.as_ref().map(numbers).unwrap_or_default();
+        let count = told.max(u64::try_from(numbers.len()).unwrap_or_default());
+        let Some(folder) = folder else { return count };
+        for number in numbers.into_iter().take(self.descriptors_left) {
             self.descriptors_left -= 1;
             let name = number.to_string();
             let mut start = [0_u8; MEMFD.len()];
@@ -190,6 +223,7 @@ impl MemoryFiles {
                 self.bytes.insert((found.st_dev, found.st_ino), bytes);
             }
         }
+        count
     }
 
     /// Reads out of `/proc/PID/smaps` the process's share of what is in no open file and no segment.
@@ -232,13 +266,6 @@ impl<'a> Mapping<'a> {
     }
 }
 
-/// Reads `name` out of lines such as `Pss_Anon:     12 kB`, in bytes.
-fn field(text: &[u8], name: &[u8]) -> Option<u64> {
-    let value = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(name))?;
-    let value = std::str::from_utf8(value).ok()?.trim().strip_suffix(" kB")?;
-    value.parse::<u64>().ok()?.checked_mul(1024)
-}
-
 /// Reads out of `/proc/sysvipc/shm` what all segments have: the last columns are what is in memory
 /// and what was put out to disk.
 fn segment_bytes(list: impl BufRead) -> u64 {
@@ -249,17 +276,6 @@ fn segment_bytes(list: impl BufRead) -> u64 {
         resident.parse::<u64>().ok()
     };
     list.split(b'\n').map_while(Result::ok).filter_map(last).fold(0, u64::saturating_add)
-}
-
-fn open(path: &str, flags: OFlags) -> Option<OwnedFd> {
-    rustix::fs::open(path, flags | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
-}
-
-/// Reads a short text of the kernel's, which it gives at once.
-pub(super) fn read(path: &str) -> Option<Vec<u8>> {
-    let mut buffer = [0_u8; 4096];
-    let length = rustix::io::read(open(path, OFlags::empty())?, &mut buffer).ok()?;
-    buffer.get(..length).map(<[u8]>::to_vec)
 }
 
 /// Returns the names in a folder that are numbers.
@@ -278,14 +294,6 @@ mod tests {
         assert_eq!(own_pages(b"100 5 20"), Some(0));
         assert_eq!(own_pages(b"0 0 0 0 0 0 0\n"), None);
         assert_eq!(own_pages(b""), None);
-    }
-
-    #[test]
-    fn a_field_is_read_by_its_whole_name() {
-        let text = b"00400000-7ffd ---p 00000000 00:00 0     [rollup]\nPss:      40 kB\nPss_Anon:  12 kB\n";
-        assert_eq!(field(text, b"Pss_Anon:"), Some(12 << 10));
-        assert_eq!(field(text, b"Pss:"), Some(40 << 10));
-        assert_eq!(field(text, b"Pss_Shmem:"), None);
     }
 
     #[test]

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::limits::has_pid_max;
-use super::memory::{MemoryWatch, Segments, read};
+use super::memory::{MemoryWatch, Segments};
 use super::others::Others;
 use super::process_tree::family;
+use super::procfs::read;
 use super::request::{Report, Request};
 use crate::profile::Limits;
 

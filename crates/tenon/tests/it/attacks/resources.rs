@@ -68,6 +68,22 @@ pub(super) const ROWS: &[Row] = &[
         .whole()
         .needs(&["python3"])
         .prints(&["too much memory", "again"]),
+    row("more memory than there is leave for, in page tables", &[Call::Script("python3 - <<'E'\nimport mmap, time\nheld = []\nfor n in range(24):\n    held.append(mmap.mmap(-1, 16 << 30, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ))\n    held[-1].madvise(15)\n    for at in range(0, 16 << 30, 2 << 20): held[-1][at]\ntime.sleep(60)\nE\necho BROKEN"), AGAIN])
+        .prepare("echo 'memory_bytes_max = 268435456' >> $USERHOME/.config/tenon/config.toml")
+        .alone()
+        .needs(&["python3"])
+        .prints(&["too much memory", "again"]),
+    row("more memory than there is leave for, in open files", &[Call::Script("python3 - <<'E'\nimport os, time\nfor n in range(40):\n    if os.fork() == 0:\n        try:\n            for n in range(10000): os.pipe()\n        except OSError: pass\n        time.sleep(60)\n        os._exit(0)\ntime.sleep(60)\nE\necho BROKEN"), AGAIN])
+        .prepare("echo 'memory_bytes_max = 268435456' >> $USERHOME/.config/tenon/config.toml")
+        .alone()
+        .needs(&["python3"])
+        .prints(&["too much memory", "again"]),
+    // In tier A the kernel refuses so many, in tier C any.
+    row("more memory than there is leave for, in semaphores", &[Call::Script("python3 - <<'E'\nimport ctypes, time\nlibc = ctypes.CDLL(None)\nfor n in range(200):\n    if libc.semget(0, 32000, 0o600) < 0: break\nelse:\n    time.sleep(60)\n    print('BROKEN')\nE\necho end"), AGAIN])
+        .prepare("echo 'memory_bytes_max = 268435456' >> $USERHOME/.config/tenon/config.toml")
+        .alone()
+        .needs(&["python3"])
+        .prints(&["again"]),
     // The kernel refuses more, in tier A from 340 on, or the command is ended while it makes more.
     row("more processes than there is leave for", &[Call::Script("python3 - <<'E'\nimport os, time\ntry:\n    for n in range(380):\n        os.posix_spawn('/bin/sleep', ['sleep', '1000'], os.environ)\n        time.sleep(0.005)\n    print('BROKEN')\nexcept OSError:\n    print('too many processes')\nE"), AGAIN])
         .prepare("echo 'processes_max = 40' >> $USERHOME/.config/tenon/config.toml")
