@@ -513,12 +513,22 @@ pub(crate) fn failed(error: JournalError) -> CliError {
     let failed = CliError::failed(Text::UndoFailed);
     match &error {
         JournalError::GivenUp => CliError::failed(Text::WaitingEnded),
+        JournalError::Held { process } => held(*process),
         JournalError::Running { .. } => failed.with_source(error).with_hint(Text::HintUndoRunning),
         JournalError::NotRestored { .. } | JournalError::Unopened { .. } => {
             failed.with_source(error).with_hint(Text::HintNotRestored)
         }
         _ => failed.with_source(error),
     }
+}
+
+/// Says that another process has the undo store for long.
+fn held(process: Option<u32>) -> CliError {
+    let error = match process {
+        Some(process) => CliError::failed(Text::UndoHeldBy.with(&[("process", &process)])),
+        None => CliError::failed(Text::UndoHeld),
+    };
+    error.with_hint(Text::HintUndoHeld)
 }
 
 /// Returns the line above what a call changed.

@@ -216,6 +216,8 @@ texts! {
     UndoWaits: "waiting for process {process}, which undoes or makes room here (`kill -CONT {process}` if it is stopped); Ctrl-C ends the waiting", "正在等待进程 {process}，它正在此处撤销或清理空间（若已暂停：`kill -CONT {process}`）；Ctrl-C 结束等待";
     UndoWaitsHere: "Waiting for process {process}, which undoes or makes room here (`kill -CONT {process}` if it is stopped). Esc ends the waiting.", "正在等待进程 {process}，它正在此处撤销或清理空间（若已暂停：`kill -CONT {process}`）。按 Esc 结束等待。";
     WaitingEnded: "the waiting was ended, and nothing was touched", "已结束等待，未做任何改动";
+    UndoHeld: "another process holds the undo store, and nothing was touched", "另一个进程占用着撤销记录，未做任何改动";
+    UndoHeldBy: "process {process} holds the undo store, and nothing was touched", "进程 {process} 占用着撤销记录，未做任何改动";
     UndoRefused: "Nothing was touched: this was changed since.", "未做任何改动：以下内容此后有改动。";
     UndoAsk: "This was changed since (what is put back all the same is kept: /redo or tenon redo):", "以下内容此后有改动（仍被撤销的会保留：/redo 或 tenon redo）：";
     UndoPrompt: "[k = keep these, put the rest back; o = put these back too; n = nothing] ", "[k = 保留这些，撤销其余；o = 这些也撤销；n = 不做改动] ";
@@ -445,6 +447,7 @@ texts! {
     LinkOfSession: "{path} leads through the symbolic link {link}, which a command of a session may have made", "{path} 经过符号链接 {link}，它可能是某个会话的命令建立的";
     HintLinkOfSession: "name the folder that it leads to", "请写出它指向的文件夹";
     UndoFailed: "undo cannot do this", "无法这样撤销";
+    HintUndoHeld: "try again once it is done; where it is a command or job of a session, end that", "等它完成后重试；若它是某个会话的命令或后台任务，请结束它";
     HintUndoRunning: "wait for its end, or end that session", "等它结束，或结束那个会话";
     HintNotRestored: "everything is as it was before; `tenon changes` lists the calls", "一切保持原样；`tenon changes` 列出各个调用";
     HintNotRestoredKeep: "--keep-mine leaves what was changed since as it is and puts the rest back", "--keep-mine 会保留此后的改动并恢复其余内容";

@@ -54,7 +54,7 @@ impl Journal {
     /// Runs `work` while nobody else undoes or looks after what was left behind; not where that
     /// cannot be had.
     pub(crate) fn alone<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
-        let _lock = self.store.lock().ok()?;
+        let _lock = self.lock().ok()?;
         Some(work())
     }
 

@@ -35,6 +35,7 @@ mod left_behind;
 mod left_files;
 mod left_out;
 mod left_over;
+mod lock_wait;
 mod manifest;
 mod moved_along;
 mod moved_roots;
@@ -318,6 +319,12 @@ pub enum JournalError {
     /// Another process undid or made room, and the waiting for it was ended. Nothing was done.
     #[error("the waiting for another process was ended")]
     GivenUp,
+    /// Another process has the store for longer than it was waited for. Nothing was done.
+    #[error("another process holds the undo store")]
+    Held {
+        /// Which, if the kernel tells.
+        process: Option<u32>,
+    },
     /// Anything else that the operating system said.
     #[error("{}: {source}", path.display())]
     Io {

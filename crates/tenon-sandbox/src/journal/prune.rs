@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use rustix::io::Errno;
 
 use super::kept_since::SHARE;
+use super::patience::WAIT_TO_MAKE_ROOM;
 use super::store::{COPIES, ENDS, Store, kept_name, name_of};
 use super::{CheckpointId, CheckpointInfo, CheckpointState, Journal, JournalError, JournalOptions};
 
@@ -102,9 +103,10 @@ impl Journal {
     /// workspace goes first.
     ///
     /// # Errors
-    /// [`JournalError::Io`] when something cannot be removed.
+    /// [`JournalError::Io`] when something cannot be removed, [`JournalError::Held`] when another process has the store
+    /// for longer than 3 s.
     pub fn prune(&self) -> Result<Pruned, JournalError> {
-        let _lock = self.lock()?;
+        let _lock = self.lock_within(WAIT_TO_MAKE_ROOM)?;
         // Before it is looked at: what comes meanwhile counts for the next time.
         self.store.kept.begin_anew();
         self.end_with_left_over(&self.checkpoints()?);

@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use super::changes::LeftOutReason;
 use super::closed::open_folder;
 use super::copy::{copy, is_cache, open_closed, open_quietly};
+use super::lock_wait::{WAIT_MAX, lock_within};
 use super::node::{Node, NodeId, look};
 use super::record::Place;
 use super::store::Store;
@@ -237,7 +238,7 @@ fn unsettled_since() -> i64 {
 impl Copies {
     fn open(folder: OwnedFd) -> Result<Self, Errno> {
         // Whoever else looks at the tree now uses what is there.
-        rustix::io::retry_on_intr(|| rustix::fs::flock(&folder, FlockOperation::LockShared))?;
+        share(&folder)?;
         let known = entries(&folder)?.into_iter().filter_map(|name| name.into_string().ok());
         Ok(Self { known: known.collect(), folder, used: HashSet::new(), bytes: 0 })
     }
@@ -359,8 +360,13 @@ impl Copies {
             }
         }
         // The lock may be lost where the other was not to be had.
-        rustix::io::retry_on_intr(|| rustix::fs::flock(&self.folder, FlockOperation::LockShared))
+        share(&self.folder)
     }
+}
+
+/// Has the folder together with others, once nobody has it alone.
+fn share(folder: &OwnedFd) -> Result<(), Errno> {
+    lock_within(folder, FlockOperation::NonBlockingLockShared, WAIT_MAX, || false)
 }
 
 /// Which file in which state.

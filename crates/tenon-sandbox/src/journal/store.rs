@@ -429,21 +429,10 @@ impl Store {
         Ok(again)
     }
 
-    /// Held by one process at a time: whoever undoes, or takes checkpoints away.
-    pub(crate) fn lock(&self) -> Result<OwnedFd, Errno> {
-        self.lock_by(FlockOperation::LockExclusive)
-    }
-
-    /// The same; [`Errno::WOULDBLOCK`] where another process has it.
-    pub(super) fn try_lock(&self) -> Result<OwnedFd, Errno> {
-        self.lock_by(FlockOperation::NonBlockingLockExclusive)
-    }
-
-    fn lock_by(&self, how: FlockOperation) -> Result<OwnedFd, Errno> {
+    /// Returns the file that is locked by one process at a time: whoever undoes, or takes checkpoints away.
+    pub(super) fn lock_file(&self) -> Result<OwnedFd, Errno> {
         let flags = OFlags::RDWR | OFlags::CREATE;
-        let file = open_beneath(&self.base(0)?.handle, LOCK, flags, Mode::RUSR | Mode::WUSR)?;
-        rustix::io::retry_on_intr(|| rustix::fs::flock(&file, how))?;
-        Ok(file)
+        open_beneath(&self.base(0)?.handle, LOCK, flags, Mode::RUSR | Mode::WUSR)
     }
 
     /// Removes a checkpoint, its log first, so that a half-removed one is none.
