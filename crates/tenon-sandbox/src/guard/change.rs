@@ -38,6 +38,11 @@ pub enum ProtectedChangeKind {
         /// Whether none is there now.
         is_out: bool,
     },
+    /// It wrote how far a rebase is, and no number. Without a former one it is taken out.
+    GitStep {
+        /// Whether none is there now.
+        is_out: bool,
+    },
     /// It wrote an index of git that is longer than is read.
     LongGitIndex,
     /// It made more beneath this root than is looked through: something may be hidden there.
@@ -58,7 +63,12 @@ pub enum ProtectedChangeKind {
 impl ProtectedChange {
     /// Says what became of it.
     fn outcome(&self) -> &'static str {
-        let is_out = self.kind == ProtectedChangeKind::GitIndex { is_out: true };
+        let is_out = match self.kind {
+            ProtectedChangeKind::GitIndex { is_out } | ProtectedChangeKind::GitStep { is_out } => {
+                is_out
+            }
+            _ => false,
+        };
         match self.put_back {
             true if is_out && self.path.ends_with("index") => {
                 "; taken out (`git reset` makes a new one)"
@@ -120,6 +130,12 @@ impl fmt::Display for ProtectedChange {
                 write!(
                     formatter,
                     "protected: {path} was written with names that git does not add, or cannot be read"
+                )?;
+            }
+            ProtectedChangeKind::GitStep { .. } => {
+                write!(
+                    formatter,
+                    "protected: {path} was written and is no number; git's prompt for shells would run what stands there"
                 )?;
             }
             ProtectedChangeKind::Created => write!(formatter, "protected: {path} was made")?,

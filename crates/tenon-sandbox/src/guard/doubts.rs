@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::Guard;
 use super::copies::Copies;
-use super::index;
 use super::item::Item;
 use super::place::Place;
 use super::recorded::{LIMITS, Tops, place_of, told};
+use super::written;
 use crate::git_config;
 use crate::journal::{Checkpoint, Touched};
 
@@ -56,7 +56,7 @@ impl Guard {
             return settings.is_some_and(|(_, names)| names.is_empty());
         }
         place.may_appear(saved, &self.roots)
-            || index::is_sound_there(place, saved)
+            || written::is_sound_there(place, saved)
             || copies.has(place, saved)
     }
 }

@@ -16,7 +16,6 @@ mod copies;
 mod doubts;
 mod folder;
 mod held;
-mod index;
 mod item;
 mod kept_names;
 mod killed;
@@ -36,6 +35,7 @@ mod recorded;
 mod repository;
 mod scan;
 mod touched;
+mod written;
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap};
@@ -463,7 +463,7 @@ impl Guard {
         for (place, item) in &after {
             let before = self.before.get(moved.get(place).unwrap_or(place));
             let is_same = before.is_some_and(|before| before.is_same(item));
-            if may(place) || item.is_folder() || is_same || index::is_one(place, item) {
+            if may(place) || item.is_folder() || is_same || written::is_one(place, item) {
                 continue;
             }
             // What a command made counts as if it had come now, where it cannot be made again or may be
@@ -494,7 +494,7 @@ impl Guard {
                 || before.is_folder()
                 || place.is_in_repository() && !place.repository_is_there()
                 || place.has_no_owner()
-                || place.is_git_index()
+                || place.is_written_by_git()
                 || self.is_included_no_more(place)
                 || before.is_made && (place.may_go() || !before.is_kept())
             {
@@ -509,7 +509,7 @@ impl Guard {
                 put_back: before.is_kept() && self.put(place, Some(before)),
             });
         }
-        changes.extend(self.correct_indexes(&after, &moved, &mut corrected));
+        changes.extend(self.correct_written(&after, &moved, &mut corrected));
         self.owed.take(&changes, &after, &corrected);
         self.take_in(after, corrected, &moved);
         changes

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::item::{Content, Item};
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
-use crate::workspace::{above_listed, is_index_of_git, is_protected_name, is_setting_of_git};
+use crate::workspace::{
+    above_listed, ends_with_step_of_git, is_index_of_git, is_protected_name, is_setting_of_git,
+};
 
 /// What may come to be in a repository's `info`: none of it runs anything.
 const INFO_ALLOWED: [&str; 3] = ["exclude", "sparse-checkout", "refs"];
@@ -175,6 +177,17 @@ impl Place {
     pub(super) fn is_git_index(&self) -> bool {
         self.beneath.file_name().is_some_and(is_index_of_git)
             && self.in_repository().is_some_and(|names| names.len() == 1)
+    }
+
+    /// Whether git says there how far a rebase is.
+    pub(super) fn is_git_step(&self) -> bool {
+        ends_with_step_of_git(&self.beneath)
+            && self.in_repository().is_some_and(|names| names.len() == 2)
+    }
+
+    /// Whether ordinary commands of git write it, so that it is judged by what is in it.
+    pub(super) fn is_written_by_git(&self) -> bool {
+        self.is_git_index() || self.is_git_step()
     }
 
     /// Whether a command may make it: what `git init` and `git worktree add` make, if it runs
@@ -355,11 +368,12 @@ pub(super) fn way(root: &Path, folder: &Path) -> Option<Way> {
 }
 
 /// Returns how many names a repository has that lacks its `HEAD` among others, if a file in it is one of its settings:
-/// beside that, or in `hooks` or `info`, which can also be names on the way to another repository.
+/// beside that, or in `hooks` or `info`, which can also be names on the way to another repository, or a step.
 pub(super) fn setting_among_others(root: &Path, file: &Path) -> Option<usize> {
     let folder = file.parent()?;
     let is_other = |place: &&Path| way(root, place) == Some(Way::Others);
     let is_within = folder.ends_with("hooks") || folder.ends_with("info");
+    let is_within = is_within || ends_with_step_of_git(file);
     let above = folder.parent().filter(|_| is_within).filter(is_other);
     let beside = || is_setting_of_git(file.file_name()?).then_some(folder);
     let repository = above.or_else(beside).filter(|_| is_other(&folder))?;

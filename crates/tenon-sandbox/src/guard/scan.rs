@@ -17,7 +17,10 @@ use super::limits::Limits;
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root, setting_among_others};
 use super::repository::{has_head, is_where_git_writes};
-use crate::workspace::{is_above_protected, is_index_of_git, is_setting_of_git, name_of, names_in};
+use crate::workspace::{
+    ends_with_step_of_git, has_steps_of_git, is_above_protected, is_index_of_git,
+    is_setting_of_git, name_of, names_in,
+};
 
 /// How deep protected folders are looked through.
 pub(super) const DEPTH_MAX: usize = 64;
@@ -331,9 +334,21 @@ impl<'a> Scan<'a> {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
             } else if has_others && kind.is_dir() {
                 self.others(root, top, &beneath, DEPTH_MAX);
+            } else if kind.is_dir() && has_steps_of_git(&name) {
+                self.steps(root, top, &beneath, depth);
             } else if kind.is_symlink() && name != "HEAD" {
                 // Git would write where it leads.
                 self.all(root, top, &beneath, 0, DEPTH_MAX);
+            }
+        }
+    }
+
+    /// Notes the numbers of steps in a folder of a repository's own directory.
+    pub(super) fn steps(&mut self, root: &Path, top: &OwnedFd, folder: &Path, depth: usize) {
+        for (name, kind) in names(top, folder) {
+            let beneath = folder.join(name);
+            if !kind.is_dir() && ends_with_step_of_git(&beneath) {
+                self.all(root, top, &beneath, depth, DEPTH_MAX);
             }
         }
     }

@@ -1,5 +1,4 @@
 mod halves;
-mod indexes;
 mod mapped;
 mod moves;
 mod owed;
@@ -7,6 +6,7 @@ mod permissions;
 mod room;
 mod settings;
 mod within;
+mod written;
 
 use super::*;
 

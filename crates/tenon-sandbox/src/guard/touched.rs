@@ -16,8 +16,8 @@ use super::repository::{WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository
 use super::scan::{DEPTH_MAX, Scan};
 use crate::journal::Came;
 use crate::workspace::{
-    above_listed, can_matter, is_above_protected, is_index_of_git, is_setting_of_git,
-    makes_repository,
+    above_listed, can_matter, ends_with_step_of_git, has_steps_of_git, is_above_protected,
+    is_index_of_git, is_setting_of_git, makes_repository,
 };
 
 /// What a place is by the names on its way.
@@ -53,8 +53,12 @@ impl Role {
         // The innermost: a repository has others in it.
         let setting = names.iter().enumerate().rev().find(|(index, name)| {
             let above = || names.iter().take(*index).collect::<PathBuf>();
-            let is_index = || index + 1 == names.len() && is_index_of_git(name);
-            (is_setting(name) || is_index()) && is_repository(root, top, &above())
+            let is_written = || match names.len() - index {
+                1 => is_index_of_git(name),
+                2 => ends_with_step_of_git(beneath),
+                _ => false,
+            };
+            (is_setting(name) || is_written()) && is_repository(root, top, &above())
         });
         match setting {
             Some((index, _)) => Self::Setting(index),
@@ -98,6 +102,10 @@ impl Scan<'_> {
     }
 
     fn folder(&mut self, root: &Path, top: &OwnedFd, beneath: &Path) {
+        let above = beneath.parent().filter(|_| beneath.file_name().is_some_and(has_steps_of_git));
+        if let Some(above) = above.filter(|above| is_repository(root, top, above)) {
+            self.steps(root, top, beneath, above.iter().count());
+        }
         match Role::of(root, top, beneath) {
             Role::Listed => self.all(root, top, beneath, 0, DEPTH_MAX),
             _ if way(root, beneath) == Some(Way::Others) && !is_repository(root, top, beneath) => {

@@ -101,6 +101,15 @@ const REPOSITORY_ENTRIES: [&str; 3] = ["HEAD", "objects", "refs"];
 /// What in it says what is run, or where more of that is, besides `config` and what begins so.
 const REPOSITORY_SETTINGS: [&str; 4] = ["hooks", "info", "commondir", "lazygit.yml"];
 
+/// Folders in it, each with a file where it is said how far a rebase is, or which patch is applied: a number, that git's
+/// prompt for shells puts where these expand it.
+const REPOSITORY_STEPS: [(&str, &str); 4] = [
+    ("rebase-apply", "last"),
+    ("rebase-apply", "next"),
+    ("rebase-merge", "end"),
+    ("rebase-merge", "msgnum"),
+];
+
 /// What in it says by which names git writes, reads and removes files, besides shared indexes.
 const REPOSITORY_INDEXES: [&str; 2] = ["MERGE_RR", "index"];
 
@@ -166,8 +175,13 @@ impl Workspace {
                 entries.iter().any(|entry| is(entry))
                     && entries.iter().all(|entry| holds(entry) != is(entry))
             };
-            let is_index = || place == found.beneath && is_repository_index(name);
-            (is_repository_setting(name) || is_index()) && REPOSITORY_ENTRIES.into_iter().all(holds)
+            let rest = found.beneath.strip_prefix(place).unwrap_or(place);
+            let is_written = || match rest.iter().next() {
+                None => is_repository_index(name),
+                Some(step) => rest.iter().count() == 1 && is_repository_step(name, step),
+            };
+            (is_repository_setting(name) || is_written())
+                && REPOSITORY_ENTRIES.into_iter().all(holds)
                 || completes(&REPOSITORY_ENTRIES)
                 || completes(&POINTER_ENTRIES)
         })
@@ -235,6 +249,7 @@ pub(crate) fn can_matter(root: &Path, beneath: &Path) -> bool {
     beneath.file_name().is_some_and(makes)
         || above_listed(root, beneath).is_some()
         || beneath.iter().any(in_repository)
+        || ends_with_step_of_git(beneath)
 }
 
 /// Whether a folder may be a repository's own because this name is in it.
@@ -247,8 +262,10 @@ pub(crate) fn is_protected_name(root: &Path, beneath: &Path) -> bool {
     let (mut in_repository, mut above) = (false, root.file_name());
     let mut names = beneath.iter().peekable();
     while let Some(name) = names.next() {
-        let mut is_index = || names.peek().is_none() && is_repository_index(name);
-        let is_of_git = in_repository && (is_repository_setting(name) || is_index());
+        let is_last = names.peek().is_none();
+        let is_step = || above.is_some_and(|above| is_repository_step(above, name));
+        let is_written = || is_last && (is_repository_index(name) || is_step());
+        let is_of_git = in_repository && (is_repository_setting(name) || is_written());
         if is_listed(above, name) || is_of_git {
             return true;
         }
@@ -294,6 +311,25 @@ pub(crate) fn is_index_of_git(name: &OsStr) -> bool {
         || REPOSITORY_INDEXES.iter().any(|known| name == *known)
 }
 
+/// Whether these are a folder in a repository's own directory and a file in it that has the number of a step, in upper
+/// and lower case alike.
+fn is_repository_step(folder: &OsStr, name: &OsStr) -> bool {
+    let is = |(above, step)| folder.eq_ignore_ascii_case(above) && name.eq_ignore_ascii_case(step);
+    REPOSITORY_STEPS.into_iter().any(is)
+}
+
+/// Whether git keeps the numbers of steps in a folder of this very name in a repository's own directory.
+pub(crate) fn has_steps_of_git(folder: &OsStr) -> bool {
+    REPOSITORY_STEPS.iter().any(|(above, _)| folder == *above)
+}
+
+/// Whether a path ends with such a folder and a file with the number of a step.
+pub(crate) fn ends_with_step_of_git(path: &Path) -> bool {
+    let above = path.parent().and_then(Path::file_name);
+    let is = |(folder, step)| above == Some(OsStr::new(folder)) && path.ends_with(step);
+    REPOSITORY_STEPS.into_iter().any(is)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,6 +346,8 @@ mod tests {
             ".git/worktrees/side/Index",
             ".git/sharedindex.0123",
             ".git/MERGE_RR",
+            ".git/rebase-merge/msgnum",
+            ".git/worktrees/side/Rebase-Apply/NEXT",
             ".GIT/Hooks/post-merge",
             ".git/modules/part/hooks/pre-push",
             ".git/modules/objects/info/attributes",
@@ -370,6 +408,9 @@ mod tests {
             ".gitignore",
             ".github/workflows/ci.yml",
             ".git/COMMIT_EDITMSG",
+            ".git/rebase-merge/done",
+            ".git/rebase-apply/msgnum",
+            "rebase-merge/msgnum",
             "config",
             "hooks/pre-commit",
             "info/a",

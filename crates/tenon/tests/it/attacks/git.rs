@@ -83,6 +83,13 @@ python3 write.py; printf '%040d\t%s/new\0' 1 $TOP > .git/MERGE_RR; echo end"#,
         .prints(&["end", ".git/index was written with names that git does not add, or cannot be read; put back as it was", "MERGE_RR was written"])
         .after("rm a; git -c safe.directory='*' checkout -q .; test \"$(cat a)\" = own && test ! -e $TOP/new -a ! -e ../new -a ! -e .git/hooks/post-checkout -a ! -e .git/MERGE_RR")
         .needs(&["git", "python3"]),
+    row("git: steps of a rebase that are no numbers", &[Call::Script(
+        "for git in .git .git/worktrees/w b; do mkdir -p $git/rebase-merge $git/rebase-apply; for name in rebase-merge/msgnum rebase-merge/end rebase-apply/next rebase-apply/last; do echo '$(touch ~/evil)' > $git/$name; done; done; echo end",
+    )])
+        .prepare("git init -q -b main .; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one; git worktree add -q w; git clone -q --bare . b")
+        .prints(&["end", ".git/rebase-merge/msgnum was written and is no number; git's prompt for shells would run what stands there; taken out"])
+        .after("! grep -rqs evil .git b")
+        .needs(&["git"]),
     left!("git: a link in the index", "ln -s $TOP d; git add d; rm d; mkdir d; echo x > d/new; git add d; git commit -qm a; git checkout -f HEAD~0; ln -sfn $TOP d; git checkout -f .")
         .after("test ! -e $TOP/new"),
     row("git: modes and times, by a program that a reading command starts", &[

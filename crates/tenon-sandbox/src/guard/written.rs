@@ -1,5 +1,5 @@
-//! Indexes of git, and lists of conflicts: each ordinary command of git writes one, and what has other names than git
-//! itself adds is put back.
+//! What ordinary commands of git write, judged by what is in it: an index, or a list of conflicts, that has other names
+//! than git itself adds is put back, and so is the step of a rebase that is no number.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,20 +13,23 @@ use super::scan::look;
 use crate::git_config;
 use crate::git_index::{GitIndexFormat, conflicts_are_sound, is_sound};
 
+/// The longest number of a step, in bytes, with the end of its line.
+const STEP_BYTES_MAX: u64 = 32;
+
 /// What was found in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Sound,
-    /// It has other names than git adds, or git could read it in two ways or not at all.
+    /// It has other names than git adds, or git could read it in two ways or not at all; or it is no number.
     Unsound,
     TooLong,
     /// It is another by now than what was looked at.
     Changing,
 }
 
-/// Whether a file is judged by the names in it.
+/// Whether a file is judged by what is in it.
 pub(super) fn is_one(place: &Place, item: &Item) -> bool {
-    matches!(item.content, Content::File(_)) && place.is_git_index()
+    matches!(item.content, Content::File(_)) && place.is_written_by_git()
 }
 
 /// Judges what was found at a place.
@@ -38,18 +41,31 @@ fn verdict(place: &Place, item: &Item, format: GitIndexFormat) -> Verdict {
 }
 
 fn judge(place: &Place, bytes: &[u8], format: GitIndexFormat) -> Verdict {
-    let is_list = place.beneath().ends_with("MERGE_RR");
-    match if is_list { conflicts_are_sound(bytes) } else { is_sound(bytes, format) } {
+    let is_as_git_writes = match place.is_git_step() {
+        true => is_number(bytes),
+        false if place.beneath().ends_with("MERGE_RR") => conflicts_are_sound(bytes),
+        false => is_sound(bytes, format),
+    };
+    match is_as_git_writes {
         true => Verdict::Sound,
         false => Verdict::Unsound,
     }
+}
+
+/// Whether nothing but a number is there.
+fn is_number(bytes: &[u8]) -> bool {
+    bytes.len() as u64 <= STEP_BYTES_MAX && bytes.trim_ascii_end().iter().all(u8::is_ascii_digit)
 }
 
 /// Reads one again that is not kept; `None` if that cannot be done.
 fn verdict_of_long(place: &Place, item: &Item, format: GitIndexFormat) -> Option<Verdict> {
     let top = open_folder_at(place.root()).ok()?;
     let stat = || rustix::fs::fstat(look_at(&top, place.beneath()).ok()?).ok();
-    if u64::try_from(stat()?.st_size).ok()? > INDEX_BYTES_MAX {
+    let length = u64::try_from(stat()?.st_size).ok()?;
+    if place.is_git_step() && length > STEP_BYTES_MAX {
+        return Some(Verdict::Unsound);
+    }
+    if length > INDEX_BYTES_MAX {
         return Some(Verdict::TooLong);
     }
     let bytes = read(&top, place.beneath(), INDEX_BYTES_MAX).ok()?;
@@ -69,7 +85,7 @@ fn format_by(place: &Place, look: impl Fn(&Place) -> Option<Item>) -> GitIndexFo
     if said.as_deref() == Some("sha256") { GitIndexFormat::Sha256 } else { GitIndexFormat::Sha1 }
 }
 
-/// Whether what was saved has only names that git adds, as its repository names objects now.
+/// Whether what was saved is as git writes it, as its repository names objects now.
 pub(super) fn is_sound_there(place: &Place, saved: &Item) -> bool {
     let format = || format_by(place, |place| look(place, None));
     is_one(place, saved)
@@ -81,8 +97,8 @@ fn format_among(place: &Place, items: &BTreeMap<Place, Item>) -> GitIndexFormat 
 }
 
 impl Guard {
-    /// Puts back each index, and takes out what was none, that has other names than git adds.
-    pub(super) fn correct_indexes(
+    /// Puts back each that is not as git writes it, and takes it out where there was none.
+    pub(super) fn correct_written(
         &mut self,
         after: &BTreeMap<Place, Item>,
         moved: &BTreeMap<Place, Place>,
@@ -117,7 +133,12 @@ impl Guard {
                 Verdict::Unsound => {
                     let should_be = before.filter(|before| before.is_kept() && !is_same).cloned();
                     let done = self.put(place, should_be.as_ref());
-                    change(ProtectedChangeKind::GitIndex { is_out: should_be.is_none() }, done);
+                    let is_out = should_be.is_none();
+                    let kind = match place.is_git_step() {
+                        true => ProtectedChangeKind::GitStep { is_out },
+                        false => ProtectedChangeKind::GitIndex { is_out },
+                    };
+                    change(kind, done);
                     corrected.push((place.clone(), should_be));
                 }
             }

@@ -1,4 +1,4 @@
-//! Indexes of git: what git writes stays, and what has other names than it adds does not.
+//! What git writes stays; an index that has other names than it adds, and a step that is no number, do not.
 
 use super::{Guard, Journaled, ProtectedChangeKind, check, check_with};
 
@@ -89,4 +89,58 @@ fn an_index_is_judged_again_where_git_reads_it_in_another_way() {
     assert_eq!(run("git init -q --object-format=sha256 .; echo > a; git add a"), []);
     let told = run("sed -i 's/sha256/sha1/' .git/config");
     assert_eq!(told, [ProtectedChangeKind::GitIndex { is_out: true }]);
+}
+
+#[test]
+fn what_a_rebase_writes_stays() {
+    let setup = format!(
+        "{COMMITTED}; git checkout -qb side; for n in 1 2 3; do echo $n > a; git commit -qam $n; done; git checkout -q main; \
+         echo z > a; git commit -qam z; git format-patch -q -1 -o p side; git worktree add -q w side"
+    );
+    for work in [
+        "git checkout -q --detach side; ! git rebase -q main 2>/dev/null; test -s .git/rebase-merge/msgnum",
+        "git checkout -q --detach side; ! git rebase -q --apply main 2>/dev/null; test -s .git/rebase-apply/next",
+        "! git am -q p/* 2>/dev/null; test -s .git/rebase-apply/last",
+        "! git -C w rebase -q main 2>/dev/null; test -s .git/worktrees/w/rebase-merge/end",
+        "git -C w -c sequence.editor=true rebase -qi HEAD~2 -x true; ! git rebase -q side 2>/dev/null; git rebase --abort",
+    ] {
+        assert_eq!(check(&setup, work, &[]), [""; 0], "{work}");
+    }
+    let setup =
+        format!("{setup}; ! git -C w rebase -q main 2>/dev/null; ! git am -q p/* 2>/dev/null");
+    let work = "git -C w checkout -q --theirs a; git -C w add a; GIT_EDITOR=true git -C w rebase --continue; rm -r .git/rebase-apply";
+    assert_eq!(check(&setup, work, &[]), [""; 0]);
+}
+
+#[test]
+fn a_step_that_is_no_number_is_put_back() {
+    let folders = [".git", ".git/worktrees/w", ".git/modules/m", "b"];
+    let setup = format!(
+        "{COMMITTED}; git worktree add -q w; git clone -q --bare . b; mkdir -p .git/modules; git clone -q --bare . .git/modules/m; \
+         mkdir b/rebase-merge; echo 7 > b/rebase-merge/msgnum"
+    );
+    let steps =
+        ["rebase-merge/msgnum", "rebase-merge/end", "rebase-apply/next", "rebase-apply/last"];
+    let check_one = |file: &str, content: &str| {
+        let was = if file == "b/rebase-merge/msgnum" { "7\n" } else { "-" };
+        let folder = file.rsplit_once('/').unwrap().0;
+        let attack = format!("mkdir -p {folder}; printf \"{content}\" > {file}");
+        assert_eq!(check(&setup, &attack, &[(file, was)]), [file], "{content}");
+    };
+    for folder in folders {
+        for step in steps {
+            check_one(&format!("{folder}/{step}"), "\\$(id)");
+        }
+    }
+    for content in ["1\n\\`id\\`", "\\${x@P}", "$(seq 400000)", "$(printf %040d 0)"] {
+        check_one("b/rebase-merge/msgnum", content);
+    }
+    let attack = "mkdir x; echo evil > x/end; mv x .git/rebase-merge; mkdir .git/rebase-apply; ln -s ../../evil .git/rebase-apply/next";
+    let gone = [(".git/rebase-merge/end", "-"), (".git/rebase-apply/next", "-")];
+    assert_eq!(check(&setup, attack, &gone), [".git/rebase-apply/next", ".git/rebase-merge/end"]);
+    // Where it lacks its `HEAD`, that may come back.
+    let setup = "mkdir -p .git/modules/m/objects .git/modules/m/refs; echo 'ref: refs/heads/main' > .git/HEAD";
+    let attack = "mkdir .git/modules/m/rebase-merge; echo evil > .git/modules/m/rebase-merge/end";
+    let gone = [(".git/modules/m/rebase-merge/end", "-")];
+    assert_eq!(check(setup, attack, &gone), [".git/modules/m/rebase-merge/end"]);
 }
