@@ -126,18 +126,14 @@ impl fmt::Display for ProtectedChange {
                      git would write files there"
                 );
             }
-            ProtectedChangeKind::GitIndex { .. } => {
-                write!(
-                    formatter,
-                    "protected: {path} was written with names that git does not add, or cannot be read"
-                )?;
-            }
-            ProtectedChangeKind::GitStep { .. } => {
-                write!(
-                    formatter,
-                    "protected: {path} was written and is no number; git's prompt for shells would run what stands there"
-                )?;
-            }
+            ProtectedChangeKind::GitIndex { .. } => write!(
+                formatter,
+                "protected: {path} was written with names that git does not add, or cannot be read"
+            )?,
+            ProtectedChangeKind::GitStep { .. } => write!(
+                formatter,
+                "protected: {path} was written and is no number; git's prompt for shells would run what stands there"
+            )?,
             ProtectedChangeKind::Created => write!(formatter, "protected: {path} was made")?,
             ProtectedChangeKind::Changed => write!(formatter, "protected: {path} was changed")?,
             ProtectedChangeKind::Permissions => {
