@@ -11,10 +11,7 @@ use super::item::{Content, INDEX_BYTES_MAX, Item, read};
 use super::place::Place;
 use super::scan::look;
 use crate::git_config;
-use crate::git_index::{GitIndexFormat, conflicts_are_sound, is_sound};
-
-/// The longest number of a step, in bytes, with the end of its line.
-const STEP_BYTES_MAX: u64 = 32;
+use crate::git_index::{GitIndexFormat, STEP_BYTES_MAX, conflicts_are_sound, is_sound, is_step};
 
 /// What was found in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +39,7 @@ fn verdict(place: &Place, item: &Item, format: GitIndexFormat) -> Verdict {
 
 fn judge(place: &Place, bytes: &[u8], format: GitIndexFormat) -> Verdict {
     let is_as_git_writes = match place.is_git_step() {
-        true => is_number(bytes),
+        true => is_step(bytes),
         false if place.beneath().ends_with("MERGE_RR") => conflicts_are_sound(bytes),
         false => is_sound(bytes, format),
     };
@@ -52,17 +49,12 @@ fn judge(place: &Place, bytes: &[u8], format: GitIndexFormat) -> Verdict {
     }
 }
 
-/// Whether nothing but a number is there.
-fn is_number(bytes: &[u8]) -> bool {
-    bytes.len() as u64 <= STEP_BYTES_MAX && bytes.trim_ascii_end().iter().all(u8::is_ascii_digit)
-}
-
 /// Reads one again that is not kept; `None` if that cannot be done.
 fn verdict_of_long(place: &Place, item: &Item, format: GitIndexFormat) -> Option<Verdict> {
     let top = open_folder_at(place.root()).ok()?;
     let stat = || rustix::fs::fstat(look_at(&top, place.beneath()).ok()?).ok();
     let length = u64::try_from(stat()?.st_size).ok()?;
-    if place.is_git_step() && length > STEP_BYTES_MAX {
+    if place.is_git_step() && length > STEP_BYTES_MAX as u64 {
         return Some(Verdict::Unsound);
     }
     if length > INDEX_BYTES_MAX {
@@ -82,7 +74,7 @@ fn format_by(place: &Place, look: impl Fn(&Place) -> Option<Item>) -> GitIndexFo
     let settings = beside(common.as_deref().unwrap_or(folder), "config");
     let text = settings.as_ref().and_then(|item| std::str::from_utf8(item.bytes()?).ok());
     let said = text.and_then(|text| git_config::last(text, "extensions", "objectformat"));
-    if said.as_deref() == Some("sha256") { GitIndexFormat::Sha256 } else { GitIndexFormat::Sha1 }
+    GitIndexFormat::named(said.as_deref())
 }
 
 /// Whether what was saved is as git writes it, as its repository names objects now.

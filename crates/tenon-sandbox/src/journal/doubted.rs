@@ -12,6 +12,7 @@ use super::astray::Astray;
 use super::conflicts::{ConflictReason, Found};
 use super::content::{open_object, open_place, read_bytes};
 use super::find::node_at;
+use super::git_programs::{SETTINGS_BYTES_MAX, runs_programs};
 use super::node::NodeId;
 use super::record::{Image, Old, Place};
 use super::since::times_since;
@@ -20,9 +21,6 @@ use super::walk::{Deeper, walk};
 use super::{CheckpointId, Journal, JournalError};
 use crate::git_config;
 use crate::workspace::{is_protected_name, is_setting_of_git, makes_repository};
-
-/// The longest settings of git that are read, in bytes.
-const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
 impl Journal {
     /// Adds to the conflicts what would come back, or along, of what nobody judged, by an undo of `all` these; `astray` says
@@ -252,19 +250,4 @@ fn repositories(store: &Store, image: &Image) -> Vec<Place> {
         }
     }
     found
-}
-
-/// Whether git would run something by what is in its folder.
-fn runs_programs(store: &Store, folder: &Place) -> bool {
-    let config = open_place(store, &folder.join(OsStr::new("config")));
-    let config = config.and_then(|file| read_bytes(file, SETTINGS_BYTES_MAX));
-    let does_set = config.is_ok_and(|bytes| {
-        git_config::put_back(None, &bytes, |_, _| false).is_none_or(|(_, names)| !names.is_empty())
-    });
-    let mut has_hook = false;
-    let _ = walk(store, &folder.join(OsStr::new("hooks")), &mut |place, _| {
-        has_hook |= !place.path.as_os_str().as_bytes().ends_with(b".sample");
-        Deeper::No
-    });
-    does_set || has_hook || is_there(store, &folder.join(OsStr::new("commondir")))
 }

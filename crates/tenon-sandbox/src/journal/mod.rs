@@ -23,6 +23,7 @@ mod end;
 mod find;
 mod forbids;
 mod git_objects;
+mod git_programs;
 mod held_by;
 mod here;
 mod history;

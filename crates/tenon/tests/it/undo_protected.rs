@@ -126,8 +126,50 @@ fn a_folder_is_no_repository_again_without_a_question_where_programs_were_set_me
     assert!(refused.error.contains("  b.git/HEAD (programs take commands"), "{refused:?}");
     assert_eq!(read(&place, "b.git/HEAD"), None);
     fs::remove_file(place.path("work/b.git/hooks/post-update")).unwrap();
+    // As git makes them.
+    for (name, text) in [
+        ("worktrees/w/commondir", "../..\n"),
+        ("worktrees/w/gitdir", "/nowhere/.git\n"),
+        ("info/exclude", "a\n"),
+        ("hooks/pre-push.sample", "a\n"),
+        ("rebase-merge/msgnum", "2\n"),
+    ] {
+        place.write(&format!("work/b.git/{name}"), text);
+    }
     place.run(&["undo", "--session", &taken]).ends_with(0);
     assert!(read(&place, "b.git/HEAD").is_some());
+}
+
+#[test]
+fn whatever_a_repository_has_programs_from_is_asked_about_where_undo_makes_it_one_again() {
+    let own = |name: &str| (name.to_owned(), "[core]\n\tfsmonitor = evil\n");
+    let cases = [
+        ("objects", own("b.git/config.worktree")),
+        ("objects", own("b.git/worktrees/w/config.worktree")),
+        ("refs", own("b.git/modules/a/b/config")),
+        ("objects", ("b.git/worktrees/w/lazygit.yml".to_owned(), "evil\n")),
+        ("objects", ("b.git/info/attributes".to_owned(), "* filter=evil\n")),
+        ("objects", ("b.git/modules/a/hooks/post-update".to_owned(), "evil\n")),
+        ("objects", ("b.git/rebase-merge/msgnum".to_owned(), "$(evil)\n")),
+    ];
+    for (gone, (file, content)) in cases {
+        let place = Place::new();
+        git(&place, &["init", "-q", "s"]);
+        let commit =
+            ["-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "--allow-empty", "-m", "a"];
+        git(&place, &[&["-C", "s"], &commit[..]].concat());
+        git(&place, &["clone", "-q", "--bare", "s", "b.git"]);
+        git(&place, &["-C", "b.git", "worktree", "add", "-q", "../w"]);
+        let taken = session_of(&place, &[&format!("mv b.git/{gone} h")]);
+        let folder = file.rsplit_once('/').unwrap().0;
+        let write = format!("mkdir -p {folder}; printf '{content}' > {file}");
+        session_of(&place, &[&write]);
+        assert!(read(&place, &file).is_some_and(|text| text.contains("evil")), "{file}");
+        let refused = place.run(&["undo", "--session", &taken]).ends_with(1);
+        let said = format!("  b.git/{gone} (programs take commands");
+        assert!(refused.error.contains(&said), "{file}: {refused:?}");
+        assert!(!place.path("work/b.git").join(gone).exists(), "{file}");
+    }
 }
 
 /// A job does something while a call beside it removes what is at a protected name since.

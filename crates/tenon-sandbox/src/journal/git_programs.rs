@@ -1,0 +1,122 @@
+//! Whether git would run something by what is in a folder that becomes a repository's own again: while it was none, nobody
+//! looked at what came there. Worktrees and submodules that it has count as well.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::FileType;
+
+use super::content::{open_place, read_bytes};
+use super::record::Place;
+use super::store::Store;
+use super::walk::{Deeper, walk};
+use crate::git_config;
+use crate::git_index::{GitIndexFormat, conflicts_are_sound, is_sound, is_step};
+use crate::workspace::{
+    ends_with_step_of_git, has_steps_of_git, is_index_of_git, is_setting_of_git,
+};
+
+/// The longest settings of git that are read, in bytes.
+pub(super) const SETTINGS_BYTES_MAX: u64 = 1 << 20;
+
+/// The longest index that is read, in bytes.
+const INDEX_BYTES_MAX: u64 = 64 << 20;
+
+/// Where git says that a worktree's repository is.
+const COMMON_OF_WORKTREE: &[u8] = b"../..\n";
+
+/// Whether git would run something by what is in its folder, or write by names that it does not add.
+pub(super) fn runs_programs(store: &Store, folder: &Place) -> bool {
+    let mut does_run = false;
+    let _ = walk(store, folder, &mut |place, node| {
+        let Ok(rest) = place.path.strip_prefix(&folder.path) else { return Deeper::No };
+        if does_run {
+            return Deeper::No;
+        }
+        if node.is_folder() {
+            return if may_run_what_is_in(rest) { Deeper::Yes } else { Deeper::No };
+        }
+        let file = GitFile { store, repository: folder, place, kind: node.kind() };
+        does_run = file.runs(rest);
+        Deeper::No
+    });
+    does_run
+}
+
+/// Whether a folder in a repository's own directory has what git runs, or other such directories.
+fn may_run_what_is_in(rest: &Path) -> bool {
+    rest.iter().next().is_some_and(|first| {
+        is_setting_of_git(first) || has_steps_of_git(first) || has_others(first)
+    })
+}
+
+fn has_others(name: &OsStr) -> bool {
+    name == "modules" || name == "worktrees"
+}
+
+struct GitFile<'a> {
+    store: &'a Store,
+    repository: &'a Place,
+    place: &'a Place,
+    kind: FileType,
+}
+
+impl GitFile<'_> {
+    /// Whether git would run something by a file that is at `rest` in a repository's own directory.
+    fn runs(&self, rest: &Path) -> bool {
+        let Some(name) = rest.file_name() else { return false };
+        let is_among_others = rest.iter().next().is_some_and(has_others);
+        let is_in = |folder: &str| {
+            let names = rest.parent().into_iter().flatten();
+            names.take(if is_among_others { usize::MAX } else { 1 }).any(|above| above == folder)
+        };
+        let is_beside = is_among_others || rest.iter().count() == 1;
+        if is_in("hooks") {
+            return !name.as_bytes().ends_with(b".sample");
+        }
+        if is_in("info") {
+            return name == "attributes";
+        }
+        if is_beside && name.as_bytes().starts_with(b"config") {
+            return self.is_not(SETTINGS_BYTES_MAX, &|text| {
+                git_config::put_back(None, text, |_, _| false)
+                    .is_some_and(|(_, names)| names.is_empty())
+            });
+        }
+        if is_beside && name == "commondir" {
+            let above = rest.parent().and_then(Path::parent);
+            let is_worktree = above.is_some_and(|above| above.ends_with("worktrees"));
+            return self
+                .is_not(SETTINGS_BYTES_MAX, &|text| is_worktree && text == COMMON_OF_WORKTREE);
+        }
+        if ends_with_step_of_git(rest) {
+            return self.is_not(SETTINGS_BYTES_MAX, &is_step);
+        }
+        if is_beside && name == "MERGE_RR" {
+            return self.is_not(INDEX_BYTES_MAX, &conflicts_are_sound);
+        }
+        if is_beside && is_index_of_git(name) {
+            let format = self.format();
+            return self.is_not(INDEX_BYTES_MAX, &|index| is_sound(index, format));
+        }
+        rest.iter().any(is_setting_of_git)
+    }
+
+    /// Whether it cannot be read, or is not as it may be.
+    fn is_not(&self, bytes_max: u64, may_be: &dyn Fn(&[u8]) -> bool) -> bool {
+        let bytes = (self.kind == FileType::RegularFile).then(|| {
+            let file = open_place(self.store, self.place).ok()?;
+            read_bytes(file, bytes_max + 1).ok()
+        });
+        bytes.flatten().is_none_or(|bytes| bytes.len() as u64 > bytes_max || !may_be(&bytes))
+    }
+
+    /// Returns how the repository names objects.
+    fn format(&self) -> GitIndexFormat {
+        let config = open_place(self.store, &self.repository.join(OsStr::new("config")));
+        let text = config.and_then(|file| read_bytes(file, SETTINGS_BYTES_MAX)).unwrap_or_default();
+        let said = git_config::last(&String::from_utf8_lossy(&text), "extensions", "objectformat");
+        GitIndexFormat::named(said.as_deref())
+    }
+}
