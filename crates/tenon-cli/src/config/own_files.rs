@@ -10,7 +10,7 @@ use tenon_sandbox::{Mounts, leads_into};
 use super::Config;
 
 /// Beneath HOME.
-const IN_HOME: [&str; 41] = [
+const IN_HOME: [&str; 43] = [
     // bash, and other shells that log in.
     ".bashrc",
     ".bash_profile",
@@ -33,6 +33,9 @@ const IN_HOME: [&str; 41] = [
     ".xonshrc",
     // direnv reads it before each `.envrc`.
     ".direnvrc",
+    // The pager of git and of much else: it sets variables that name programs.
+    ".less",
+    ".lesskey",
     // Editors, and what opens in a terminal.
     ".vimrc",
     ".vim",
@@ -71,12 +74,13 @@ const IN_HOME: [&str; 41] = [
 const OF_ZSH: [&str; 6] = [".zshenv", ".zprofile", ".zshrc", ".zlogin", ".zlogout", ".zcompdump"];
 
 /// Beside tenon's own folder of settings.
-const IN_CONFIG: [&str; 15] = [
+const IN_CONFIG: [&str; 16] = [
     "fish",
     "nushell",
     "powershell",
     "bash_completion",
     "direnv",
+    "lesskey",
     "git",
     "nvim",
     "emacs",

@@ -18,7 +18,7 @@ use crate::linux::openat::look_at;
 
 /// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
 /// there, one in the other.
-const NAMES: [&str; 62] = [
+const NAMES: [&str; 66] = [
     ".tenon",
     // direnv runs it in whoever's shell comes by.
     ".envrc",
@@ -28,7 +28,12 @@ const NAMES: [&str; 62] = [
     ".mise.toml",
     ".mise.local.toml",
     ".miserc.toml",
+    ".miserc.local.toml",
+    "miserc.toml",
+    "miserc.local.toml",
     ".rtx.toml",
+    // A path in it comes in front of `PATH`.
+    ".tool-versions",
     "mise/conf.d",
     "mise/config.local.toml",
     "mise/config.toml",
@@ -389,6 +394,8 @@ mod tests {
             ".config/mise/config.local.toml",
             ".mise/conf.d/tasks.toml",
             ".miserc.toml",
+            ".config/miserc.local.toml",
+            "sub/.tool-versions",
             "sub/.rtx.toml",
             ".sl/hgrc",
             ".hg/hgrc",

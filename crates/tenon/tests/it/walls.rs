@@ -100,7 +100,7 @@ fn in_a_home_that_is_the_workspace_startup_files_stay_as_they_are() {
             .local/share/{fish/vendor_conf.d/a.fish,dbus-1/services/a.service} .vim/plugin/a.vim .emacs.d/init.el; do
             mkdir -p $(dirname $f); echo evil > $f
         done
-        for f in .direnvrc .gnomerc .tmux.conf .vimrc .emacs .xonshrc .zcompdump .zshrc.zwc .inputrc .bash_completion .cshrc .tcshrc .login .logout .kshrc .mkshrc; do echo evil > $f; done
+        for f in .less .lesskey .direnvrc .gnomerc .tmux.conf .vimrc .emacs .xonshrc .zcompdump .zshrc.zwc .inputrc .bash_completion .cshrc .tcshrc .login .logout .kshrc .mkshrc; do echo evil > $f; done
         git config --global alias.st '!evil'; git config --global user.name Ada; echo mine > .note";
     const MADE: &str = "\
         .bashrc.d/a .config/nvim/init.lua .config/direnv/direnvrc .config/plasma-workspace/env/a.sh \
@@ -108,7 +108,7 @@ fn in_a_home_that_is_the_workspace_startup_files_stay_as_they_are() {
         .local/share/dbus-1/services/a.service .vim/plugin/a.vim .emacs.d/init.el .direnvrc .gnomerc \
         .tmux.conf .vimrc .emacs .xonshrc .zcompdump .zshenv .zshrc.zwc .profile .config/autostart/a \
         .config/fish/config.fish .config/bash_completion .local/share/bash-completion/completions/ls \
-        .inputrc .bash_completion .cshrc .tcshrc .login .logout .kshrc .mkshrc";
+        .inputrc .bash_completion .cshrc .tcshrc .login .logout .kshrc .mkshrc .less .lesskey";
     for tier in ["a", "c"] {
         let place = Place::new();
         place.write("home/.bashrc", "mine\n");
