@@ -73,8 +73,8 @@ pub(super) const ROWS: &[Row] = &[
         .alone()
         .needs(&["python3"])
         .prints(&["too much memory", "again"]),
-    row("more memory than there is leave for, in open files", &[Call::Script("python3 - <<'E'\nimport os, time\nfor n in range(40):\n    if os.fork() == 0:\n        try:\n            for n in range(10000): os.pipe()\n        except OSError: pass\n        time.sleep(60)\n        os._exit(0)\ntime.sleep(60)\nE\necho BROKEN"), AGAIN])
-        .prepare("echo 'memory_bytes_max = 268435456' >> $USERHOME/.config/tenon/config.toml")
+    row("more memory than there is leave for, in open files", &[Call::Script("python3 - <<'E'\nimport os, time\nfor n in range(20):\n    if os.fork() == 0:\n        try:\n            for n in range(5000): os.pipe()\n        except OSError: pass\n        time.sleep(60)\n        os._exit(0)\ntime.sleep(60)\nE\necho BROKEN"), AGAIN])
+        .prepare("echo 'memory_bytes_max = 134217728' >> $USERHOME/.config/tenon/config.toml")
         .alone()
         .needs(&["python3"])
         .prints(&["too much memory", "again"]),
