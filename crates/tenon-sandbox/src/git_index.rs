@@ -53,6 +53,9 @@ const FOLDER: u32 = 0o040_000;
 const EXTENDED: u16 = 0x4000;
 const NAME_LENGTH: u16 = 0x0fff;
 
+/// The longest index that is read, of half a million files: some 50 ms.
+pub(crate) const INDEX_BYTES_MAX: u64 = 64 << 20;
+
 /// The longest number of a step, with the end of its line.
 pub(crate) const STEP_BYTES_MAX: usize = 32;
 

@@ -75,15 +75,16 @@ struct Shown<'a> {
 
 impl Replay {
     pub(super) async fn execute(self, mut config: Config) -> Result<ExitStatus, CliError> {
+        let mut notes = Vec::new();
         let results_of = match &self.with_tools_from {
-            Some(wanted) => Some(match found(wanted, &config)? {
+            Some(wanted) => Some(match found(wanted, &config, &mut notes)? {
                 Found::Session(session) => session,
                 // Its workspace goes at once.
                 Found::Bundle(path) => unpack(&path, &config)?.0,
             }),
             None => None,
         };
-        let (session, mut files) = match found(&self.session, &config)? {
+        let (session, mut files) = match found(&self.session, &config, &mut notes)? {
             Found::Session(session) => {
                 let session = with_requests(session)?;
                 let files = match results_of {
@@ -98,8 +99,7 @@ impl Replay {
             }
         };
         self.check_until(&session)?;
-        let named = [Some(&self.session), self.with_tools_from.as_ref()].into_iter().flatten();
-        files.notes.extend(named.filter_map(|wanted| file_taken(wanted, &config)));
+        files.notes.append(&mut notes);
         files.notes.extend(damage(&session));
         let runs = results_of.is_none();
         let ready = setup::replaying(&mut config, &session, &files, runs).await?;
@@ -260,40 +260,31 @@ fn is_log(path: &Path) -> bool {
 }
 
 /// Returns what `wanted` names: a session, or else a log or a bundle by its path. A command may have made a file of any
-/// name.
-fn found(wanted: &str, config: &Config) -> Result<Found, CliError> {
-    let path = config.absolute(Path::new(wanted));
-    let names_file = !names_session(wanted, config);
+/// name: where the one that is taken might be a session's, the `notes` say so, in English, as a report in JSON has it.
+fn found(wanted: &str, config: &Config, notes: &mut Vec<String>) -> Result<Found, CliError> {
+    let (path, folder) = (config.absolute(Path::new(wanted)), config.folders.sessions());
+    let sessions = list_sessions(&folder);
+    let names_file = !sessions.as_ref().is_ok_and(|sessions| is_known(wanted, sessions));
+    let mut bundle = || {
+        if !wanted.contains('/') && Path::new(wanted).extension().is_none() {
+            notes.push(format!("no session is called {wanted}: the file of that name is taken"));
+        }
+        Ok(Found::Bundle(path.clone()))
+    };
     if names_file && is_bundle(&path) {
-        return Ok(Found::Bundle(path));
+        return bundle();
     }
     if let (true, true, Some(folder), Some(id)) =
         (names_file, is_log(&path), path.parent(), path.file_stem().and_then(|name| name.to_str()))
     {
         return Ok(Found::Session(read_session(folder, id).map_err(unreadable)?));
     }
-    match session(wanted, config) {
+    let session = sessions.map_err(unreadable).and_then(|sessions| {
+        read_session(&folder, &find(wanted, &sessions)?.id).map_err(unreadable)
+    });
+    match session {
         // What is nothing else is a bundle that cannot be read.
-        Err(_) if names_file && path.exists() && !path.is_dir() => Ok(Found::Bundle(path)),
+        Err(_) if names_file && path.exists() && !path.is_dir() => bundle(),
         found => Ok(Found::Session(found?)),
     }
-}
-
-/// Whether `wanted` means a session, or several, whatever files there are.
-fn names_session(wanted: &str, config: &Config) -> bool {
-    list_sessions(&config.folders.sessions()).is_ok_and(|sessions| is_known(wanted, &sessions))
-}
-
-/// Says that a file was taken whose name might be a session's; in English, as a report in JSON has it.
-fn file_taken(wanted: &str, config: &Config) -> Option<String> {
-    let might_be = !wanted.contains('/') && Path::new(wanted).extension().is_none();
-    (might_be && !names_session(wanted, config))
-        .then(|| format!("no session is called {wanted}: the file of that name is taken"))
-}
-
-/// Reads a session by what people call it.
-fn session(wanted: &str, config: &Config) -> Result<Session, CliError> {
-    let folder = config.folders.sessions();
-    let sessions = list_sessions(&folder).map_err(unreadable)?;
-    read_session(&folder, &find(wanted, &sessions)?.id).map_err(unreadable)
 }

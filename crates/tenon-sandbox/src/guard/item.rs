@@ -23,9 +23,6 @@ pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
 /// How much is read at a look of files that are longer, only to see whether they changed: about 10 ms.
 pub(super) const HASHED_BYTES_MAX: u64 = 16 << 20;
 
-/// The longest index of git that is read, of half a million files: some 50 ms.
-pub(super) const INDEX_BYTES_MAX: u64 = 64 << 20;
-
 /// What is added to the number of a content's kind where the time is known: older notes have none.
 const WITH_TIME: u64 = 8;
 

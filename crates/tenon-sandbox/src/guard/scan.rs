@@ -12,11 +12,12 @@ use std::sync::Arc;
 use rustix::fs::{FileType, Stat};
 
 use super::folder::{look_at, named, names, open_folder_at};
-use super::item::{HASHED_BYTES_MAX, INDEX_BYTES_MAX, Item, Room, item, leads_into_git};
+use super::item::{HASHED_BYTES_MAX, Item, Room, item, leads_into_git};
 use super::limits::Limits;
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root, setting_among_others};
 use super::repository::{has_head, is_where_git_writes};
+use crate::git_index::INDEX_BYTES_MAX;
 use crate::workspace::{
     ends_with_step_of_git, has_steps_of_git, is_above_protected, is_index_of_git,
     is_setting_of_git, name_of, names_in,

@@ -23,20 +23,11 @@ fn check(setup: &str, attack: &str, expected: &[(&str, &str)]) -> Vec<String> {
 fn check_with(setup: &str, attack: &str, look: impl FnOnce(&Path)) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
-    let shell = |script: &str| {
-        #[expect(clippy::disallowed_methods, reason = "plays the person and the command")]
-        let status = std::process::Command::new("bash")
-            .args(["-c", &format!("set -e; {script}")])
-            .current_dir(&root)
-            .env("HOME", "/nonexistent")
-            .status();
-        assert!(status.unwrap().success(), "{script}");
-    };
-    shell(setup);
+    shell(&root, setup);
     let roots = [root.clone()];
     let mut guard = Guard::default();
     guard.begin(&roots, &[], Journaled::Nowhere).unwrap();
-    shell(attack);
+    shell(&root, attack);
     let mut changes = guard.end(None);
     changes.retain(|change| !is_lack(&change.kind));
     look(&root);
@@ -45,6 +36,17 @@ fn check_with(setup: &str, attack: &str, look: impl FnOnce(&Path)) -> Vec<String
         .iter()
         .map(|change| change.path.strip_prefix(&root).unwrap().display().to_string())
         .collect()
+}
+
+/// Plays the person, or a command.
+fn shell(root: &Path, script: &str) {
+    #[expect(clippy::disallowed_methods, reason = "runs what nobody confines")]
+    let status = std::process::Command::new("bash")
+        .args(["-ec", script])
+        .current_dir(root)
+        .env("HOME", "/nonexistent")
+        .status();
+    assert!(status.unwrap().success(), "{script}");
 }
 
 /// Whether it says only that not everything is looked at.

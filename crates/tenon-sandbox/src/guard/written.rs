@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use super::Guard;
 use super::change::{ProtectedChange, ProtectedChangeKind};
 use super::folder::{look_at, open_folder_at};
-use super::item::{Content, INDEX_BYTES_MAX, Item, read};
+use super::item::{Content, Item, read};
 use super::place::Place;
 use super::scan::look;
 use crate::git_config;
-use crate::git_index::{GitIndexFormat, STEP_BYTES_MAX, conflicts_are_sound, is_sound, is_step};
+use crate::git_index::{
+    GitIndexFormat, INDEX_BYTES_MAX, STEP_BYTES_MAX, conflicts_are_sound, is_sound, is_step,
+};
 
 /// What was found in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,16 +12,13 @@ use super::record::Place;
 use super::store::Store;
 use super::walk::{Deeper, walk};
 use crate::git_config;
-use crate::git_index::{GitIndexFormat, conflicts_are_sound, is_sound, is_step};
+use crate::git_index::{GitIndexFormat, INDEX_BYTES_MAX, conflicts_are_sound, is_sound, is_step};
 use crate::workspace::{
     ends_with_step_of_git, has_steps_of_git, is_index_of_git, is_setting_of_git,
 };
 
 /// The longest settings of git that are read, in bytes.
 pub(super) const SETTINGS_BYTES_MAX: u64 = 1 << 20;
-
-/// The longest index that is read, in bytes.
-const INDEX_BYTES_MAX: u64 = 64 << 20;
 
 /// Where git says that a worktree's repository is.
 const COMMON_OF_WORKTREE: &[u8] = b"../..\n";

@@ -2,16 +2,6 @@
 
 use super::*;
 
-fn shell(root: &Path, script: &str) {
-    #[expect(clippy::disallowed_methods, reason = "plays the person and the command")]
-    let status = std::process::Command::new("bash")
-        .args(["-ec", script])
-        .current_dir(root)
-        .env("HOME", "/nonexistent")
-        .status();
-    assert!(status.unwrap().success(), "{script}");
-}
-
 /// Runs a command; returns what was changed, and whether that was put back.
 fn command(guard: &mut Guard, root: &Path, script: &str) -> Vec<(String, bool)> {
     guard.begin(&[root.to_path_buf()], &[], Journaled::Nowhere).unwrap();
