@@ -190,9 +190,11 @@ impl Terminal {
         }
     }
 
-    /// Waits until the turn is over whose answer is `said`: before, a key that would leave does not.
+    /// Waits until the turn is over whose answer is `said` and the next prompt is waited for: a key
+    /// that would leave is lost if it comes before the line editor has the terminal.
     pub(crate) fn wait_for_turn(&mut self, said: &str) {
-        let is_over = |rest: &str| rest.contains("done · ");
+        let has_prompt = |rest: &str| rest.lines().any(|line| line.starts_with('>'));
+        let is_over = |rest: &str| rest.split_once("done · ").is_some_and(|it| has_prompt(it.1));
         self.wait_until(said, |screen| screen.split_once(said).is_some_and(|it| is_over(it.1)));
     }
 
