@@ -1,4 +1,5 @@
-//! A watch on how much less room the file systems have that a command writes to than when it began.
+//! A watch on how much less room the file systems have that a command writes to than when it began: for
+//! bytes, and for names where a file system has a fixed number of them.
 //!
 //! The kernel counts no process's share of a file system for us, so what is measured is the room of all:
 //! whoever else writes there meanwhile counts as well, and what is told says so. Not counted are copies
@@ -25,6 +26,9 @@ const EVERY: Duration = Duration::from_millis(100);
 /// undo store and other programs, also where a disk is nearly full already.
 const RESERVE_SHARE: u64 = 20;
 const RESERVE_BYTES_MAX: u64 = 1 << 30;
+
+/// The same of names: more than a command makes between two looks.
+const RESERVE_NAMES_MAX: u64 = 100_000;
 
 /// With less than this a write of some length finds none.
 const ROOM_BYTES_MIN: u64 = 64 << 20;
@@ -91,6 +95,15 @@ pub enum RoomBound {
         /// How much that is there.
         bytes: u64,
     },
+    /// The same of files, folders and links, however small, where a file system has a fixed number of them.
+    Names {
+        /// How many fewer there can be than when the command began, whoever made them.
+        taken: u64,
+        /// How many there still can be.
+        left: u64,
+        /// How many of these stay.
+        reserve: u64,
+    },
 }
 
 /// What became of a command over its bound.
@@ -118,22 +131,30 @@ impl fmt::Display for RoomTaken {
         };
         let Self { folder, taken_bytes, left_bytes, bound, .. } = self;
         let (folder, taken, left) = (folder.display(), Size(*taken_bytes), Size(*left_bytes));
-        write!(
-            formatter,
-            "{begin}the file system of {folder} {has} {taken} less room than when this command \
-             began, whoever took it, and {left} left; "
-        )?;
+        let file_system = format!("{begin}the file system of {folder} {has}");
+        let since = "than when this command began, whoever took it";
         match bound {
             RoomBound::Limit { bytes } => {
                 let limit = Size(*bytes);
                 write!(
                     formatter,
-                    "the limit of {limit} is raised by disk_bytes_max in config.toml (the user's, or the project's that lowers it)"
+                    "{file_system} {taken} less room {since}, and {left} left; \
+                     the limit of {limit} is raised by disk_bytes_max in config.toml (the user's, or the project's that lowers it)"
                 )
             }
             RoomBound::Reserve { bytes } => {
-                write!(formatter, "{} must stay free, whatever the limit is", Size(*bytes))
+                let reserve = Size(*bytes);
+                write!(
+                    formatter,
+                    "{file_system} {taken} less room {since}, and {left} left; \
+                     {reserve} must stay free, whatever the limit is"
+                )
             }
+            RoomBound::Names { taken, left, reserve } => write!(
+                formatter,
+                "{file_system} room for {taken} files less {since}, and for {left} left; \
+                 room for {reserve} must stay free"
+            ),
         }
     }
 }
@@ -188,7 +209,15 @@ struct FileSystem {
     /// Opened before the command could put something else there.
     handle: OwnedFd,
     device: u64,
-    before: u64,
+    before: Free,
+}
+
+/// What an ordinary user may still take of a file system.
+#[derive(Debug, Clone, Copy)]
+struct Free {
+    bytes: u64,
+    /// None where a file system has no fixed number of them.
+    names: Option<u64>,
 }
 
 impl Room {
@@ -222,18 +251,20 @@ impl Room {
 
     fn over(&self, known: &FileSystem, more: u64) -> Option<RoomTaken> {
         let copied = copied_bytes().saturating_sub(self.copied_before);
-        let left = room_of(&known.handle).ok()?;
-        let taken = known.before.saturating_sub(left).saturating_sub(copied).saturating_add(more);
-        let reserve = (known.before / RESERVE_SHARE).min(RESERVE_BYTES_MAX);
-        let most = known.before - reserve;
+        let (before, left) = (known.before, Free::of(&known.handle).ok()?);
+        let taken = before.bytes.saturating_sub(left.bytes).saturating_sub(copied);
+        let taken = taken.saturating_add(more);
+        let reserve = (before.bytes / RESERVE_SHARE).min(RESERVE_BYTES_MAX);
+        let most = before.bytes - reserve;
         let (allowed, bound) = match self.bytes_max {
             bytes if bytes <= most => (bytes, RoomBound::Limit { bytes }),
             _ => (most, RoomBound::Reserve { bytes: reserve }),
         };
-        (taken > allowed).then(|| RoomTaken {
+        let bound = (taken > allowed).then_some(bound).or_else(|| names_over(before, left))?;
+        Some(RoomTaken {
             folder: known.folder.clone(),
             taken_bytes: taken,
-            left_bytes: left.saturating_sub(more),
+            left_bytes: left.bytes.saturating_sub(more),
             bound,
             how: RoomTakenHow::Ended,
         })
@@ -244,15 +275,25 @@ impl FileSystem {
     fn of(folder: &PathBuf) -> Option<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(folder, flags, Mode::empty()).ok()?;
-        let (device, before) = (fstat(&handle).ok()?.st_dev, room_of(&handle).ok()?);
+        let (device, before) = (fstat(&handle).ok()?.st_dev, Free::of(&handle).ok()?);
         Some(Self { folder: folder.clone(), handle, device, before })
     }
 }
 
-/// Returns what an ordinary user may still take of a file system.
-fn room_of(handle: &OwnedFd) -> Result<u64, Errno> {
-    let found = fstatvfs(handle)?;
-    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+impl Free {
+    fn of(handle: &OwnedFd) -> Result<Self, Errno> {
+        let found = fstatvfs(handle)?;
+        let bytes = found.f_bavail.saturating_mul(found.f_frsize);
+        Ok(Self { bytes, names: (found.f_files > 0).then_some(found.f_favail) })
+    }
+}
+
+/// Returns the bound of names if fewer are left than must be.
+fn names_over(before: Free, left: Free) -> Option<RoomBound> {
+    let (before, left) = (before.names?, left.names?);
+    let reserve = (before / RESERVE_SHARE).min(RESERVE_NAMES_MAX);
+    let taken = before.saturating_sub(left);
+    (left < reserve).then_some(RoomBound::Names { taken, left, reserve })
 }
 
 /// Looks from time to time at the room of one command's file systems.
@@ -313,7 +354,7 @@ mod tests {
     /// As if there had been so much more where temporary files are.
     fn room(more: u64, bytes_max: u64) -> Room {
         let mut known = FileSystem::of(&std::env::temp_dir()).unwrap();
-        known.before = room_of(&known.handle).unwrap().saturating_add(more);
+        known.before.bytes = known.before.bytes.saturating_add(more);
         let (file_systems, copied_before) = (vec![known], copied_bytes());
         Room { file_systems, bytes_max, copied_before, refused: Mutex::default() }
     }
@@ -324,6 +365,18 @@ mod tests {
         let taken = room(1 << 40, 1 << 39).taken().unwrap();
         assert_eq!(taken.bound, RoomBound::Limit { bytes: 1 << 39 });
         assert!(taken.taken_bytes > 1 << 39, "{taken:?}");
+    }
+
+    #[test]
+    fn names_are_bounded_where_they_are_counted() {
+        let free = |names| Free { bytes: 0, names };
+        let names = |before, left| names_over(free(before), free(left));
+        assert_eq!(names(Some(2_000), Some(100)), None);
+        let bound = RoomBound::Names { taken: 1_901, left: 99, reserve: 100 };
+        assert_eq!(names(Some(2_000), Some(99)), Some(bound));
+        assert_eq!(names(Some(1 << 40), Some(100_000)), None);
+        assert!(names(Some(1 << 40), Some(99_999)).is_some());
+        assert_eq!(names(None, None), None);
     }
 
     #[test]

@@ -73,13 +73,17 @@ struct Disk {
 
 impl Disk {
     fn new(disk_bytes_max: u64) -> Option<Self> {
+        Self::mounted("size=200m", disk_bytes_max)
+    }
+
+    fn mounted(options: &str, disk_bytes_max: u64) -> Option<Self> {
         if !runs_as_root() {
             skipped("only root mounts file systems");
             return None;
         }
         let above = tempfile::Builder::new().prefix("disk").tempdir().unwrap();
         let path = above.path().canonicalize().unwrap();
-        mount(&["-t", "tmpfs", "-o", "size=200m", "tmpfs"], &path);
+        mount(&["-t", "tmpfs", "-o", options, "tmpfs"], &path);
         let mounts = Mounts(vec![path.clone()]);
         let place = Place::at(&path, "work", |settings| {
             settings.limits.disk_bytes_max = disk_bytes_max;
@@ -121,6 +125,17 @@ fn a_command_leaves_some_room_of_a_small_disk_whatever_the_limit_is() {
     assert_eq!(how, RoomTakenHow::Ended);
     // What there was then is what the next one may take.
     assert_eq!(disk.run("rm f; head -c 100M /dev/zero > g").limit, None);
+}
+
+#[test]
+fn a_command_leaves_some_names_of_a_disk_that_has_a_fixed_number_of_them() {
+    let Some(disk) = Disk::mounted("size=200m,nr_inodes=4000", 32 << 30) else { return };
+    let RoomTaken { bound, how, .. } = taken(&disk.run("touch $(seq 5000) 2>&-; sleep 1000"));
+    let RoomBound::Names { taken, left, reserve } = bound else { panic!("{bound:?}") };
+    assert!((190..=200).contains(&reserve) && left < reserve && taken > 3_000, "{bound:?}");
+    assert_eq!(how, RoomTakenHow::Ended);
+    let said = disk.run("rm -f *; touch $(seq 1000)");
+    assert_eq!(said.limit, None, "{said:?}");
 }
 
 #[test]
