@@ -7,6 +7,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit};
 
+use super::procfs::read;
 use super::request::Inside;
 use crate::profile::Limits;
 
@@ -17,12 +18,22 @@ const PID_MAX_MIN: u64 = 301;
 /// the whole machine's.
 const PID_MAX_RELEASE: (u32, u32) = (6, 14);
 
+/// What a user may have of `inotify`, and where it is said how much of it a namespace may.
+const WATCHES: [(&str, &str); 2] = [
+    ("/proc/sys/fs/inotify/max_user_instances", "/proc/sys/user/max_inotify_instances"),
+    ("/proc/sys/fs/inotify/max_user_watches", "/proc/sys/user/max_inotify_watches"),
+];
+
 /// In the child, before it is the shell. Inside a user namespace its processes are counted apart
 /// from the user's others; elsewhere the count would be wrong.
 pub(super) fn set(limits: &Limits, inside: Option<&Inside>) -> Result<(), Errno> {
     lower(Resource::Core, 0)?;
     if inside.is_some() && !has_pid_max(inside) {
         lower(Resource::Nproc, limits.processes_max)?;
+    }
+    // Counted for all processes of the user.
+    if let Some(all) = rustix::process::getrlimit(Resource::Sigpending).current {
+        lower(Resource::Sigpending, all / 2)?;
     }
     lower(Resource::Fsize, limits.file_bytes_max)?;
     lower(Resource::Nofile, limits.open_files_max)
@@ -42,6 +53,18 @@ fn lower(resource: Resource, value: u64) -> Result<(), Errno> {
     let least = |now: Option<u64>| Some(now.map_or(value, |now| now.min(value)));
     let limit = Rlimit { current: least(now.current), maximum: least(now.maximum) };
     rustix::process::setrlimit(resource, limit)
+}
+
+/// In a user namespace of its own: leaves the user's other programs half of what watches folders. Where the kernel
+/// counts none in namespaces (before Linux 4.11), everything is as it was.
+pub(super) fn set_watches() {
+    for (all, own) in WATCHES {
+        let number =
+            read(all).and_then(|text| String::from_utf8(text).ok()?.trim().parse::<u64>().ok());
+        if let Some(number) = number {
+            let _ = write_file(own, (number / 2).to_string().as_bytes());
+        }
+    }
 }
 
 /// In a namespace of its own, `/proc` mounted and still writable: at most so many processes.

@@ -9,6 +9,7 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Folders that the agent looks into. A descriptor each, and all go in one message.
 pub(crate) const LISTED_MAX: usize = 32;
@@ -16,22 +17,38 @@ pub(crate) const LISTED_MAX: usize = 32;
 /// The most descriptors in one message: folders, and the proxy's socket.
 const DESCRIPTORS_MAX: usize = LISTED_MAX + 1;
 
-/// Sends `bytes` and the descriptors as one message. Short enough to go in one piece.
+/// Sends `bytes` and the descriptors as one message. Short enough to go in one piece. What other processes of the
+/// user have under way in sockets counts against this one's limit of open files: a command can have it used up.
 pub(crate) fn send_with(
     socket: impl AsFd,
     bytes: &[u8],
     descriptors: &[BorrowedFd<'_>],
 ) -> Result<(), Errno> {
+    let sent = match send_once(&socket, bytes, descriptors) {
+        Err(Errno::TOOMANYREFS) => {
+            let before = getrlimit(Resource::Nofile);
+            setrlimit(Resource::Nofile, Rlimit { current: before.maximum, ..before })?;
+            let sent = send_once(&socket, bytes, descriptors);
+            let _ = setrlimit(Resource::Nofile, before);
+            sent?
+        }
+        sent => sent?,
+    };
+    if sent == bytes.len() { Ok(()) } else { Err(Errno::MSGSIZE) }
+}
+
+fn send_once(
+    socket: &impl AsFd,
+    bytes: &[u8],
+    descriptors: &[BorrowedFd<'_>],
+) -> Result<usize, Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(Errno::INVAL);
     }
     let slices = [IoSlice::new(bytes)];
-    let sent = rustix::io::retry_on_intr(|| {
-        sendmsg(&socket, &slices, &mut ancillary, SendFlags::NOSIGNAL)
-    })?;
-    if sent == bytes.len() { Ok(()) } else { Err(Errno::MSGSIZE) }
+    rustix::io::retry_on_intr(|| sendmsg(socket, &slices, &mut ancillary, SendFlags::NOSIGNAL))
 }
 
 /// Receives at most `bytes` and what descriptors came with them. No bytes: the other end is gone.

@@ -17,6 +17,7 @@ use super::confine::{Ahead, Filters, confine_holder, drop_capabilities_of_progra
 use super::control::{Control, Signals, close_outputs, exit, reset_signals};
 use super::inside::{self, Shared};
 use super::layout::{self, Layout};
+use super::limits::set_watches;
 use super::namespace::{clone_inside, enter_network, leave, leave_network, listen, loopback_up};
 use super::pass::{receive_with, send_with};
 use super::request::{GIVEN, Refused, Report, TAKEN_BYTES, Wall, taken};
@@ -96,6 +97,7 @@ fn make_walls(control: &Control, layout: &Layout) -> Result<Made, Refused> {
         Ok(1) => {}
         _ => return Err(Wall::IdMap.refused(Errno::PERM)),
     }
+    set_watches();
     layout::build(layout)?;
     let listed = layout::open_listed(layout)?;
     // What no call sees: the agent looked for it meanwhile. Each call looks whether it is hidden still.

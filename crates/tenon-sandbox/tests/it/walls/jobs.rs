@@ -35,7 +35,7 @@ fn exit(reading: &JobReading) -> Option<Exit> {
 }
 
 /// Reads until a job said `wanted`.
-async fn read_until(jobs: &Jobs, id: JobId, wanted: &str) -> String {
+pub(super) async fn read_until(jobs: &Jobs, id: JobId, wanted: &str) -> String {
     let mut all = String::new();
     while !all.contains(wanted) {
         let reading = jobs.read(id).await.unwrap();

@@ -1,8 +1,15 @@
-//! A command has as much memory as there is leave for, whoever of its processes holds it and how.
+//! A command has as much memory as there is leave for, whoever of its processes holds it and how, and
+//! leaves others what the kernel counts for a whole user.
 
-use tenon_sandbox::{Exit, LimitReached, Tier, Wanted};
+#![expect(clippy::panic, reason = "a test that finds another outcome has failed")]
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tenon_sandbox::{Attended, Exit, Jobs, LimitReached, Tier, Wanted, runs_as_root};
+use tokio_util::sync::CancellationToken;
+
+use super::jobs::read_until;
 use super::{Place, as_ordinary_user, printed, tier};
+use crate::support::runtime;
 
 const MIB: u64 = 1 << 20;
 
@@ -127,4 +134,72 @@ print(len(open('/proc/sysvipc/shm').readlines()))";
     let look = "print(len(open('/proc/sysvipc/shm').readlines()))";
     assert_eq!(place.run(&python(make)).1, "True\n2\n");
     assert_eq!(place.run(&python(look)).1, "1\n");
+}
+
+/// Takes all that it gets of what the kernel counts for a whole user.
+const OF_THE_USER: &str = "
+import ctypes, os, resource, signal
+libc = ctypes.CDLL(None)
+instances = 0
+while libc.inotify_init() >= 0: instances += 1
+signal.pthread_sigmask(signal.SIG_BLOCK, [40])
+signals = 0
+while libc.sigqueue(os.getpid(), 40, ctypes.c_void_p()) == 0: signals += 1
+print(instances, signals)";
+
+fn check_half_is_left() {
+    let all = getrlimit(Resource::Sigpending).current.unwrap();
+    let instances = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_instances").unwrap();
+    let instances: u64 = instances.trim().parse().unwrap();
+    for tier in [tier(), Tier::C] {
+        let output = place(tier, 1024 * MIB).try_run(&python(OF_THE_USER)).unwrap();
+        let said = printed(&output);
+        let had: Vec<u64> = said.split_whitespace().map(|number| number.parse().unwrap()).collect();
+        let [watching, signals] = had[..] else { panic!("{output:?}") };
+        assert!(0 < signals && signals <= all / 2, "{tier:?}: {output:?}");
+        // Only a namespace has a number of its own.
+        assert!(tier == Tier::C || (0 < watching && watching <= instances / 2), "{output:?}");
+    }
+}
+
+#[test]
+fn half_of_what_a_user_may_watch_and_queue_is_left_for_others() {
+    check_half_is_left();
+    as_ordinary_user("memory::half_of_what_a_user_may_watch_and_queue_is_left_for_others");
+}
+
+/// Has 600 descriptors under way in sockets.
+const UNDER_WAY: &str = "
+import resource, socket, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (2000, 2000))
+ends = [socket.socketpair() for n in range(3)]
+for here, there in ends: socket.send_fds(here, [b'x'], [0] * 200)
+print('sent', flush=True)
+time.sleep(1000)";
+
+#[test]
+fn descriptors_that_a_job_has_under_way_leave_room_for_the_next_command() {
+    if runs_as_root() {
+        // Root has no such limit.
+        as_ordinary_user(
+            "memory::descriptors_that_a_job_has_under_way_leave_room_for_the_next_command",
+        );
+        return;
+    }
+    let place = place(tier(), 1024 * MIB);
+    let command = place.command(&python(UNDER_WAY));
+    let job = Attended::new(command, Some(place.sandbox.clone()), |_, _| {});
+    runtime().block_on(async {
+        let jobs = Jobs::default();
+        let id = jobs.keep(job).unwrap();
+        read_until(&jobs, id, "sent").await;
+        let before = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: Some(500), ..before }).unwrap();
+        let cancel = CancellationToken::new();
+        let output =
+            place.sandbox.run(place.command("echo runs"), &cancel, &mut |_, _| {}).await.unwrap();
+        setrlimit(Resource::Nofile, before).unwrap();
+        assert_eq!(printed(&output), "runs\n", "{output:?}");
+        jobs.stop_all().await;
+    });
 }
