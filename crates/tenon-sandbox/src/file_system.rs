@@ -1,11 +1,11 @@
-//! What mount something is on, and what kind of file system that has.
+//! What mount something is on, what kind of file system that has, and which folder is at a path.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{AtFlags, CWD, Statx, StatxFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags};
 use rustix::io::Errno;
 
 /// Numbers of kinds, as the kernel's `magic.h` has them.
@@ -74,6 +74,15 @@ fn mount(found: &Statx) -> Mount {
     // Where the kernel does not tell (before Linux 5.8), the device stands for the mount.
     let has_mount = found.stx_mask & StatxFlags::MNT_ID.bits() != 0;
     (if has_mount { found.stx_mnt_id } else { 0 }, device_of(found))
+}
+
+/// Device and inode.
+pub(crate) type Identity = (u64, u64);
+
+/// Returns which folder is at `path`, if one is and no link.
+pub(crate) fn identity_of_folder(path: &Path) -> Option<Identity> {
+    let stat = rustix::fs::lstat(path).ok()?;
+    FileType::from_raw_mode(stat.st_mode).is_dir().then_some((stat.st_dev, stat.st_ino))
 }
 
 #[cfg(test)]

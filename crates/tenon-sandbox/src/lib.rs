@@ -26,6 +26,7 @@ mod off_thread;
 mod output;
 mod outside;
 mod profile;
+mod remove_tree;
 mod rights;
 mod room;
 mod sandbox;

@@ -19,15 +19,6 @@ pub(super) enum MakeFolders {
     No,
 }
 
-/// Device and inode.
-pub(super) type Identity = (u64, u64);
-
-/// Returns which folder is at `path`, if one is and no link.
-pub(super) fn identity_of_folder(path: &Path) -> Option<Identity> {
-    let stat = rustix::fs::lstat(path).ok()?;
-    FileType::from_raw_mode(stat.st_mode).is_dir().then_some((stat.st_dev, stat.st_ino))
-}
-
 /// A folder and the names in it.
 pub(super) struct Listed {
     pub(super) folder: Dir,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::Guard;
 use super::change::{ProtectedChange, ProtectedChangeKind};
-use super::folder::{Identity, identity_of_folder};
+use crate::file_system::{Identity, identity_of_folder};
 
 #[derive(Default)]
 pub(super) struct Held {

@@ -11,7 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::folder::{Identity, MakeFolders, open_beneath, open_parent};
+use super::folder::{MakeFolders, open_beneath, open_parent};
+use crate::file_system::Identity;
 use crate::journal::Moment;
 use crate::linux::closed::{lasting_mode_of, through};
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::Guard;
-use super::folder::Identity;
 use super::item::Item;
 use super::place::Place;
+use crate::file_system::Identity;
 
 impl Guard {
     /// Leaves them out of what is there `after`, as far as they came since the look before.

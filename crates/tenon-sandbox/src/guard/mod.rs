@@ -45,7 +45,6 @@ use rustix::io::Errno;
 
 pub use self::change::{ProtectedChange, ProtectedChangeKind};
 use self::copies::Copies;
-use self::folder::{Identity, identity_of_folder};
 use self::held::Held;
 use self::item::{Item, Room};
 pub use self::killed::{LookedAfter, look_after_killed};
@@ -63,6 +62,7 @@ use self::put::{remove, write};
 use self::recorded::recorded;
 pub(crate) use self::scan::list;
 use self::scan::{MINOR_BYTES_MAX, Stamps, link_above, look, look_for_folder, scan};
+use crate::file_system::{Identity, identity_of_folder};
 use crate::git_config;
 use crate::git_includes::Includes;
 use crate::journal::{Checkpoint, KeptName, Moment};

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use super::Guard;
-use super::folder::{Identity, identity_of_folder};
 use super::item::Item;
 use super::place::Place;
+use crate::file_system::{Identity, identity_of_folder};
 
 /// Stands in settings of git that read others.
 const INCLUDE: &[u8] = b"include";

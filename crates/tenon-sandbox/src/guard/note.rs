@@ -14,10 +14,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, fstat};
 use rustix::io::Errno;
 
-use super::folder::Identity;
 use super::item::{Item, read_whole};
 use super::own::Own;
 use super::place::Place;
+use crate::file_system::Identity;
 use crate::linux::openat::write_all;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 

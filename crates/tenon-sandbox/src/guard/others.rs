@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock};
 use rustix::io::{Errno, retry_on_intr};
 
-use super::folder::{Identity, identity_of_folder};
 use super::item::{Item, read_whole};
 use super::note::{FOLDER, open_private, unique};
 use super::place::Place;
+use crate::file_system::{Identity, identity_of_folder};
 use crate::linux::openat::write_all;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 

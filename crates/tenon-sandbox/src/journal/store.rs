@@ -5,8 +5,6 @@
 //! is kept of files has a folder of its own, made when something is: to make one takes as long as
 //! everything else that a call waits for.
 
-#![expect(clippy::disallowed_methods, reason = "the journal's own folder, which no tool can name")]
-
 mod further;
 mod gone;
 mod newest;
@@ -34,6 +32,7 @@ use crate::file_system::mount_of;
 use crate::linux::openat::{open_beneath, open_folder_beneath};
 use crate::linux::probe::asks_about_calls;
 use crate::linux::wire::{Readable, Sendable};
+use crate::remove_tree::remove_tree;
 use crate::workspace::ContentHash;
 
 /// The folder with a folder for each checkpoint that keeps something.
@@ -449,7 +448,9 @@ impl Store {
         newest.map_or(Ok(()), |number| self.note_newest(number))?;
         for base in &self.bases {
             match open_folder_beneath(&base.handle, &kept_name(id)) {
-                Ok(_) => remove_all(&base.path.join(kept_name(id)))?,
+                Ok(_) => {
+                    remove_tree(&base.path.join(kept_name(id))).map_err(|error| errno_of(&error))?
+                }
                 Err(Errno::NOENT) => {}
                 Err(errno) => return Err(errno),
             }
@@ -525,23 +526,4 @@ fn make_private(path: &Path) -> Result<(), Errno> {
         rustix::fs::fchmod(&folder, Mode::RWXU)?;
     }
     Ok(())
-}
-
-/// Removes a folder and all in it, also where a command took the permission away.
-fn remove_all(path: &Path) -> Result<(), Errno> {
-    use std::os::unix::fs::PermissionsExt;
-    if std::fs::remove_dir_all(path).is_ok() {
-        return Ok(());
-    }
-    let mut folders = vec![path.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        // What stays closed fails below.
-        let _ = std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700));
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                folders.push(entry.path());
-            }
-        }
-    }
-    std::fs::remove_dir_all(path).map_err(|error| errno_of(&error))
 }

@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, MemfdFlags, Mode, OFlags, SeekFrom, fstat};
+use rustix::fs::{FileType, MemfdFlags, Mode, OFlags, ResolveFlags, SeekFrom, fstat, openat2};
 use rustix::io::{Errno, FdFlags};
 
 use super::carve::carve_outs;
@@ -24,6 +24,7 @@ use super::limits::write_file;
 use super::openat::{open_plain, write_all};
 use super::request::{HELPER_NAME, Inside, Refused, Report, Wall};
 use super::wire::{Readable, Reader, Sendable, Writer};
+use crate::file_system::Identity;
 use crate::mounts::Mounts;
 
 /// The one place where it is taken from.
@@ -47,6 +48,8 @@ pub(crate) struct Enclosure {
     /// a file, named by the step's number, and the two empty ones. Files right within what is private
     /// are in its folder.
     pub(crate) private: PathBuf,
+    /// Its device and inode: a command that has the folder above in its session can put another there.
+    pub(crate) identity: Identity,
 }
 
 /// Never returns. Becomes bubblewrap. The socket is standard input, and stays it.
@@ -111,11 +114,6 @@ impl Arguments {
         self.say([name.as_ref(), value.as_ref()]);
     }
 
-    fn bind(&mut self, source: impl AsRef<OsStr>, target: &Path, access: Access) {
-        let name = if access == Access::Write { "--bind" } else { "--ro-bind" };
-        self.say([name.as_ref(), source.as_ref(), target.as_os_str()]);
-    }
-
     fn bind_open(&mut self, source: OwnedFd, target: &Path, access: Access) -> Result<(), Errno> {
         rustix::io::fcntl_setfd(&source, FdFlags::empty())?;
         let name = if access == Access::Write { "--bind-fd" } else { "--ro-bind-fd" };
@@ -149,7 +147,8 @@ enum Access {
 }
 
 fn arguments(enclosure: &Enclosure) -> Result<Arguments, Errno> {
-    let Enclosure { layout, inside, private } = enclosure;
+    let Enclosure { layout, inside, .. } = enclosure;
+    let private = &open_private(&enclosure.private, enclosure.identity)?;
     let mut arguments = Arguments::default();
     for name in ["user", "ipc", "pid", "uts", "cgroup-try"] {
         arguments.say([format!("--unshare-{name}").as_ref()]);
@@ -160,7 +159,7 @@ fn arguments(enclosure: &Enclosure) -> Result<Arguments, Errno> {
     arguments.say(["--as-pid-1".as_ref()]);
     arguments.option("--cap-drop", "ALL");
     arguments.option("--chdir", "/");
-    arguments.bind("/", Path::new("/"), Access::Read);
+    arguments.say(["--ro-bind", "/", "/"].map(OsStr::new));
     arguments.option("--dev", "/dev");
     arguments.fresh("/dev/shm", 0o1777, layout.temporary_bytes_max);
     arguments.option("--proc", "/proc");
@@ -170,7 +169,7 @@ fn arguments(enclosure: &Enclosure) -> Result<Arguments, Errno> {
             hide(&mut arguments, &path, &path, private)?;
         }
     }
-    steps(&mut arguments, enclosure)?;
+    steps(&mut arguments, enclosure, private)?;
     for path in inside.hidden.iter().filter(|path| shows(&layout.steps, path)) {
         hide(&mut arguments, path, &outside(&layout.steps, path), private)?;
     }
@@ -190,8 +189,11 @@ fn arguments(enclosure: &Enclosure) -> Result<Arguments, Errno> {
     Ok(arguments)
 }
 
-fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> {
-    let Enclosure { layout, inside, private } = enclosure;
+fn steps(
+    arguments: &mut Arguments,
+    Enclosure { layout, inside, .. }: &Enclosure,
+    private: &OwnedFd,
+) -> Result<(), Errno> {
     let mounts = Mounts::of_this_process();
     let with_fresh = layout.steps.iter().zip(fresh_folders(&layout.steps));
     for (number, (step, fresh)) in with_fresh.enumerate() {
@@ -204,7 +206,6 @@ fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> 
         if let Some(folder) = fresh {
             arguments.fresh(&folder, 0o755, layout.temporary_bytes_max);
         }
-        let own = || private.join(number.to_string());
         match part {
             Part::Cover => arguments.fresh(path, 0o555, 1 << 20),
             Part::File { .. } | Part::Link { .. } if directly_in(&layout.steps, path).is_some() => {
@@ -213,7 +214,8 @@ fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> 
                 arguments.say(["--symlink".as_ref(), target.as_os_str(), path.as_os_str()]);
             }
             Part::Private { .. } | Part::File { .. } => {
-                arguments.bind(own(), path, Access::Write);
+                let own = open_in(private, &number.to_string())?;
+                arguments.bind_open(own, path, Access::Write)?;
             }
             Part::Kept { source, writable } => {
                 let is_written = *writable && !is_only_read(inside, path);
@@ -246,7 +248,7 @@ fn hide(
     arguments: &mut Arguments,
     path: &Path,
     source: &Path,
-    private: &Path,
+    private: &OwnedFd,
 ) -> Result<(), Errno> {
     let target = match open_plain(source) {
         Ok(target) => target,
@@ -254,12 +256,25 @@ fn hide(
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(()),
         Err(errno) => return Err(errno),
     };
-    match FileType::from_raw_mode(fstat(&target)?.st_mode) {
-        FileType::Directory => arguments.bind(private.join(EMPTY_FOLDER), path, Access::Read),
-        FileType::Symlink => {}
-        _ => arguments.bind(private.join(EMPTY_FILE), path, Access::Read),
-    }
-    Ok(())
+    let empty = match FileType::from_raw_mode(fstat(&target)?.st_mode) {
+        FileType::Directory => EMPTY_FOLDER,
+        FileType::Symlink => return Ok(()),
+        _ => EMPTY_FILE,
+    };
+    arguments.bind_open(open_in(private, empty)?, path, Access::Read)
+}
+
+/// Opens the folder of private folders, if it is the one that was made.
+fn open_private(path: &Path, made: Identity) -> Result<OwnedFd, Errno> {
+    let folder = open_plain(path)?;
+    let found = fstat(&folder)?;
+    ((found.st_dev, found.st_ino) == made).then_some(folder).ok_or(Errno::STALE)
+}
+
+/// Opens what is in the folder of private folders by its name, and no link.
+fn open_in(private: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    openat2(private, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)
 }
 
 /// Returns the step in whose tree `path` lies.
@@ -320,6 +335,8 @@ impl Sendable for Enclosure {
         self.layout.write(writer);
         self.inside.write(writer);
         writer.field(self.private.as_os_str());
+        writer.number(self.identity.0);
+        writer.number(self.identity.1);
     }
 }
 
@@ -329,6 +346,7 @@ impl Readable for Enclosure {
             layout: Layout::read(reader)?,
             inside: Inside::read(reader)?,
             private: reader.path()?,
+            identity: (reader.number()?, reader.number()?),
         })
     }
 }
@@ -405,5 +423,25 @@ mod tests {
         check("/home/u/work/a/state", true);
         check("/home/u/work/a", true);
         check("/home/u/work", false);
+    }
+
+    #[test]
+    fn a_folder_that_was_exchanged_is_not_bound() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        let (private, other) = (top.join("private"), top.join("other"));
+        for folder in [&private, &other] {
+            rustix::fs::mkdir(folder, Mode::RWXU).unwrap();
+        }
+        let identity = crate::file_system::identity_of_folder(&private).unwrap();
+        let opened = || open_private(&private, identity);
+        rustix::fs::symlink(&other, private.join("0")).unwrap();
+        assert_eq!(open_in(&opened().unwrap(), "0").unwrap_err(), Errno::LOOP);
+        rustix::fs::rename(&private, top.join("away")).unwrap();
+        rustix::fs::symlink(&other, &private).unwrap();
+        assert_eq!(opened().unwrap_err(), Errno::LOOP);
+        rustix::fs::unlink(&private).unwrap();
+        rustix::fs::rename(&other, &private).unwrap();
+        assert_eq!(opened().unwrap_err(), Errno::STALE);
     }
 }

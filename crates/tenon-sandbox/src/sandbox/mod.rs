@@ -59,7 +59,6 @@ use crate::command::{Command, CommandError, Exit, Launch, Output, Printed, Via, 
 use crate::guard::{Guard, Journaled, Listings, ProtectedChange, list};
 use crate::helper::{Begun, WarmHelper, bubblewrap};
 use crate::journal::Checkpoint;
-use crate::linux::bubblewrap::Enclosure;
 use crate::linux::openat::open_plain;
 use crate::linux::request::{Confinement, Walls};
 use crate::missing::{Missing, SandboxError};
@@ -480,8 +479,7 @@ impl Shared {
                 let mut layout = plan.layout.clone();
                 // Nothing is stacked there.
                 inside.hidden.extend(layout.instead.drain(..).map(|file| file.path));
-                let (inside, private) = (inside.clone(), scratch.path().to_path_buf());
-                let enclosure = Enclosure { layout, inside, private };
+                let enclosure = scratch.enclosure(layout, inside.clone())?;
                 (Arc::new(WarmHelper::enclose(&enclosure)?), Some(scratch))
             }
             (Tree::Held(helper), _) => (helper, None),
@@ -520,7 +518,7 @@ impl Shared {
             let plan = plan(settings, &profile, &repositories, &mounts).ok();
             state.folders = OwnFolders::new(settings, plan.as_ref(), &mounts).ok();
         }
-        let scratch = state.folders.as_ref().map(OwnFolders::path);
+        let scratch = state.folders.as_ref().and_then(OwnFolders::writable);
         let make = || Alone::new(settings, profile, &repositories, scratch, &mounts);
         let (walls, rules) = state.alone.of_a_call(profile, make)?;
         let folders = walls.writable.clone();
@@ -571,7 +569,7 @@ impl Shared {
             }
             None => {
                 bubblewrap()?;
-                let scratch = Scratch::for_bubblewrap(&plan.layout)?;
+                let scratch = Scratch::for_bubblewrap(&plan.layout, &self.settings.roots)?;
                 let listed = plan.layout.listed.iter();
                 let handles = listed.map(|path| scratch.open(&plan.layout, path));
                 let private = PrivateFolders::new(&plan.private, handles);

@@ -47,7 +47,7 @@ impl OwnFolders {
         plan: Option<&Plan>,
         mounts: &Mounts,
     ) -> io::Result<Self> {
-        let scratch = Scratch::new()?;
+        let scratch = Scratch::new(&settings.roots)?;
         let [temporary, home] = ["tmp", "home"].map(|name| scratch.path().join(name));
         std::fs::create_dir(&temporary)?;
         let home = match (plan, &settings.home) {
@@ -81,9 +81,14 @@ impl OwnFolders {
         home.chain([("TMPDIR", self.temporary.clone())]).collect()
     }
 
-    /// What commands may write of the machine besides their work.
+    /// Where they are.
     pub(super) fn path(&self) -> &Path {
         self.scratch.path()
+    }
+
+    /// What commands may write of the machine besides their work: nothing once something else stands there.
+    pub(super) fn writable(&self) -> Option<&Path> {
+        self.scratch.stands().then(|| self.path())
     }
 
     /// Lets a command use them.

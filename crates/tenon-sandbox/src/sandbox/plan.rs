@@ -453,7 +453,7 @@ pub(super) fn walls_alone(
             readable.extend(read);
         }
     }
-    writable.extend(scratch.and_then(|scratch| scratch.canonicalize().ok()));
+    writable.extend(scratch.map(Path::to_path_buf));
     let tops = settings.roots.iter().chain(&writable);
     looked_at.extend(tops.map(|path| (path.clone(), Stamp::of(path, Names::Any))));
     let internet = profile.network == Network::On;
