@@ -1,11 +1,15 @@
-//! Finds the settings of git that run a program or read another file, in the text of its
-//! configuration, and takes them out or puts them back.
+//! Finds the settings of git that are not known to run nothing, in the text of its configuration, and takes them
+//! out or puts them back.
 //!
 //! Pure, and a reader of our own rather than git's: git would have to be run on a file that a
 //! command wrote. What this reader is not sure about it does not accept, and the caller then keeps
 //! the file as it was.
 
+mod harmless;
+
 use std::ops::Range;
+
+use self::harmless::is_harmless;
 
 /// One `name = value`, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +21,8 @@ struct Entry {
     name: String,
     /// From the name to the end of the value's last line.
     place: Range<usize>,
-    /// The value begins like `ext::`, as an address does that a program opens.
-    names_a_program: bool,
+    /// Without quotes, comments and what continues lines.
+    value: String,
 }
 
 /// What entries stand under, and where it stands.
@@ -29,87 +33,6 @@ struct Header {
     place: Range<usize>,
 }
 
-/// Every name in these sections counts. `http` says which files are read and written, and whom git
-/// believes; the last three are other programs', which read git's settings.
-const SECTIONS: [&str; 20] = [
-    "include",
-    "includeif",
-    "alias",
-    "pager",
-    "filter",
-    "mergetool",
-    "difftool",
-    "credential",
-    "url",
-    "protocol",
-    "browser",
-    "man",
-    "sendemail",
-    "guitool",
-    "hook",
-    "http",
-    "instaweb",
-    "annex",
-    "svn",
-    "tig",
-];
-
-/// Section and name, whatever stands between them.
-const NAMES: [(&str, &str); 46] = [
-    ("core", "hookspath"),
-    ("core", "fsmonitor"),
-    ("core", "sshcommand"),
-    ("core", "pager"),
-    ("core", "editor"),
-    ("core", "askpass"),
-    ("core", "gitproxy"),
-    ("core", "worktree"),
-    ("core", "attributesfile"),
-    ("core", "alternaterefscommand"),
-    ("core", "packedrefscommand"),
-    ("diff", "external"),
-    // A path to a script that is read, if it has a slash.
-    ("diff", "tool"),
-    ("diff", "guitool"),
-    ("merge", "tool"),
-    ("merge", "guitool"),
-    ("diff", "command"),
-    ("diff", "textconv"),
-    ("merge", "driver"),
-    ("remote", "uploadpack"),
-    ("remote", "receivepack"),
-    ("remote", "vcs"),
-    ("remote", "proxy"),
-    ("gpg", "program"),
-    ("gpg", "defaultkeycommand"),
-    ("sequence", "editor"),
-    // `%n` begins a line of the list of steps, and `exec` is a step.
-    ("rebase", "instructionformat"),
-    ("web", "browser"),
-    ("uploadpack", "packobjectshook"),
-    ("gc", "recentobjectshook"),
-    ("trailer", "command"),
-    ("trailer", "cmd"),
-    ("tar", "command"),
-    ("imap", "tunnel"),
-    ("interactive", "difffilter"),
-    ("delta", "pager"),
-    ("submodule", "update"),
-    ("init", "templatedir"),
-    ("fsmonitor", "socketdir"),
-    ("receive", "procreceiverefs"),
-    ("lfs", "path"),
-    ("lfs", "clean"),
-    ("lfs", "smudge"),
-    ("lfs", "standalonetransferagent"),
-    // git-secrets, git-flow.
-    ("secrets", "providers"),
-    ("gitflow", "hooks"),
-];
-
-/// What git-annex takes of a remote, programs among it, begins so.
-const ANNEX: &str = "annex-";
-
 /// Parts of names of what only the user and a server know.
 const SECRETS: [&str; 5] = ["token", "pass", "secret", "extraheader", "cookie"];
 
@@ -117,23 +40,22 @@ const SECRETS: [&str; 5] = ["token", "pass", "secret", "extraheader", "cookie"];
 const TRUST: [&str; 5] = ["sslcainfo", "sslcapath", "sslverify", "postbuffer", "version"];
 
 impl Entry {
+    /// Whether it runs a program, for all that is known here.
     fn runs_a_program(&self) -> bool {
-        let names = ["url", "pushurl", "remote", "pushremote", "pushdefault"];
-        let is_address = names.contains(&self.name.as_str());
-        SECTIONS.contains(&self.section.as_str())
-            || is_address && self.names_a_program
-            || self.section == "remote" && self.name.starts_with(ANNEX)
-            || NAMES.contains(&(self.section.as_str(), self.name.as_str()))
+        let subsection = self.subsection.as_deref();
+        !is_harmless(&self.section, subsection, &self.name, &self.value)
     }
 
-    /// Whether a command may have it of the user's own settings: it is no secret, and what it says
-    /// of servers is how they are trusted.
+    /// Whether a command may have it of the user's own settings: it is no secret, what it says of servers is how they
+    /// are trusted, and the only file that it names is what is ignored everywhere.
     fn may_be_shared(&self, text: &str) -> bool {
         let whole = [self.subsection.as_deref().unwrap_or_default(), text].join(" ");
         let is_secret = SECRETS.iter().any(|part| self.name.contains(part))
             || whole.contains("://") && whole.contains('@');
         let is_trust = self.section == "http" && TRUST.contains(&self.name.as_str());
-        (!self.runs_a_program() || is_trust) && !is_secret && !self.is_of_signing()
+        let is_ignored = (self.section.as_str(), self.name.as_str()) == ("core", "excludesfile");
+        let may_be_read = !self.runs_a_program() || is_trust || is_ignored;
+        may_be_read && !is_secret && !self.is_of_signing()
     }
 
     /// Whether it wants a key.
@@ -182,8 +104,7 @@ pub(crate) fn shared(
     for entry in entries(text)? {
         let said = text.get(entry.place.clone())?;
         if entry.includes() {
-            let path = plain_value(said.split_once('=').map_or("", |(_, path)| path));
-            shared.push_str(&included(entry.subsection.as_deref(), &path));
+            shared.push_str(&included(entry.subsection.as_deref(), &entry.value));
         } else if entry.may_be_shared(said) {
             shared.push_str(&format!("{}{}\n", entry.header(), said.trim_end()));
         }
@@ -198,8 +119,7 @@ pub(crate) fn last(text: &str, section: &str, name: &str) -> Option<String> {
             && entry.subsection.is_none()
     };
     let entry = entries(text)?.into_iter().rfind(is_it)?;
-    let (_, value) = text.get(entry.place)?.split_once('=')?;
-    Some(plain_value(value))
+    text.get(entry.place)?.contains('=').then_some(entry.value)
 }
 
 /// Returns the files that the settings include, as they name them, whatever the condition; none for
@@ -207,9 +127,9 @@ pub(crate) fn last(text: &str, section: &str, name: &str) -> Option<String> {
 pub(crate) fn included(bytes: &[u8]) -> Vec<String> {
     let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
     let entries = entries(text).unwrap_or_default();
-    let paths =
-        entries.into_iter().filter(Entry::includes).filter_map(|entry| text.get(entry.place));
-    paths.filter_map(|setting| Some(plain_value(setting.split_once('=')?.1))).collect()
+    let valued = |entry: &Entry| text.get(entry.place.clone()).is_some_and(|it| it.contains('='));
+    let found = entries.into_iter().filter(|entry| entry.includes() && valued(entry));
+    found.map(|entry| entry.value).collect()
 }
 
 /// Returns a value without quotes, comments and what continues lines.
@@ -230,6 +150,7 @@ fn plain_value(written: &str) -> String {
                 Some('\n') | None => {}
                 Some('n') => value.push('\n'),
                 Some('t') => value.push('\t'),
+                Some('b') => value.push('\u{8}'),
                 Some(other) => value.push(other),
             },
             other => value.push(other),
@@ -391,22 +312,13 @@ fn read(text: &str) -> Option<(Vec<Header>, Vec<Entry>)> {
                 let header = headers.last()?;
                 let (section, subsection) = (header.section.clone(), header.subsection.clone());
                 let place = start..reader.at;
-                let names_a_program = text.get(place.clone()).is_some_and(names_a_program);
-                entries.push(Entry { section, subsection, name, place, names_a_program });
+                let value = text.get(place.clone()).and_then(|setting| setting.split_once('='));
+                let value = plain_value(value.map_or("", |(_, value)| value));
+                entries.push(Entry { section, subsection, name, place, value });
             }
             Some(_) => return None,
         }
     }
-}
-
-fn names_a_program(setting: &str) -> bool {
-    // Quotes and continued lines are no part of the value.
-    let plain: String =
-        setting.chars().filter(|c| !matches!(c, '"' | '\\' | '\r' | '\n')).collect();
-    let value = plain.split_once('=').map_or("", |(_, value)| value.trim());
-    value.split_once("::").is_some_and(|(program, _)| {
-        program.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '_' | '.'))
-    })
 }
 
 struct Reader<'a> {

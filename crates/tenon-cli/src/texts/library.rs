@@ -259,7 +259,7 @@ texts! {
     "protected: {path} was changed", "受保护：改动了 {path}";
     "protected: {path} got other permissions", "受保护：{path} 的权限被改动";
     "protected: {path} was removed", "受保护：删除了 {path}";
-    "protected: {path} got settings that run a program or read another file ({names})", "受保护：{path} 中加入了会运行程序或读取其他文件的设置（{names}）";
+    "protected: {path} got settings that are not known to be harmless ({names})", "受保护：{path} 中加入了无法确定无害的设置（{names}）";
     "protected: {path} was written with names that git does not add, or cannot be read", "受保护：写入 {path} 的内容含有 git 不会添加的名称，或无法读取";
     "protected: {path} was written and is no number; git's prompt for shells would run what stands there", "受保护：写入 {path} 的内容不是数字；git 的 shell 提示符会运行其中的内容";
     "{change}; taken out (`git reset` makes a new one)", "{change}；已将其移除（`git reset` 会重新生成）";

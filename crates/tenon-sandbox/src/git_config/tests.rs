@@ -42,9 +42,9 @@ fn settings_that_run_a_program_are_taken_out() {
     check("", "[delta]\npager = x\n", "", &["delta.pager"]);
     check(
         "",
-        "[secrets]\nproviders = x\npatterns = y\n[gitflow \"path\"]\nhooks = x\n",
-        "[secrets]\npatterns = y\n",
-        &["gitflow.path.hooks", "secrets.providers"],
+        "[gitflow \"prefix\"]\nfeature = f/\n[gitflow \"path\"]\nhooks = x\n[gui]\ndiffopts = x\n",
+        "[gitflow \"prefix\"]\nfeature = f/\n",
+        &["gitflow.path.hooks", "gui.diffopts"],
     );
     check(
         "",
@@ -55,8 +55,8 @@ fn settings_that_run_a_program_are_taken_out() {
     check("", "[core]\r\neditor = x\r\nbare = no\r\n", "[core]\r\nbare = no\r\n", &["core.editor"]);
     check(
         "",
-        "[a]\nb = \"# no comment\" ; editor\n[core]\neditor=x\n",
-        "[a]\nb = \"# no comment\" ; editor\n",
+        "[user]\nname = \"# no comment\" ; editor\n[core]\neditor=x\n",
+        "[user]\nname = \"# no comment\" ; editor\n",
         &["core.editor"],
     );
 }
@@ -70,6 +70,8 @@ fn addresses_that_a_program_opens_are_taken_out() {
             .unwrap_or_else(|| panic!("{evil}"));
         assert_eq!((text.as_slice(), names.len()), (&b""[..], 1), "{evil}");
     }
+    let option = "[remote \"--upload-pack=x\"]\n\turl = .\n";
+    check("", option, "", &["remote.--upload-pack=x.url"]);
     for url in ["https://example.com/a", "git@host:a/b.git", "ssh://[fe80::1]/x", "../a"] {
         let text = format!("{head}url = {url}\n");
         check("", &text, &text, &[]);
@@ -80,7 +82,7 @@ fn addresses_that_a_program_opens_are_taken_out() {
 fn settings_that_were_there_stay_and_come_back() {
     let lfs = "[filter \"lfs\"]\n\tclean = git-lfs clean\n";
     check(lfs, lfs, lfs, &[]);
-    check(lfs, "[a]\n\tb = c", &format!("[a]\n\tb = c\n{lfs}"), &["filter.lfs.clean"]);
+    check(lfs, "[user]\n\tname = c", &format!("[user]\n\tname = c\n{lfs}"), &["filter.lfs.clean"]);
     let changed = "[filter \"lfs\"]\n\tclean = evil\n";
     check(lfs, changed, lfs, &["filter.lfs.clean"]);
 }
@@ -104,7 +106,7 @@ fn no_section_or_blank_is_left_of_what_is_taken_out_but_what_was_there_before() 
     let own = "[user]\n\tname = n\n";
     check("", &format!("[alias]\n\tst = !sh\n{own}"), own, &["alias.st"]);
     check("", &format!("{own}  [alias]\n\tst = !sh\n\n"), own, &["alias.st"]);
-    check("", "[a]\n\tb = 1\n\n[alias] st = !sh", "[a]\n\tb = 1\n\n", &["alias.st"]);
+    check("", "[gc]\n\tauto = 1\n\n[alias] st = !sh", "[gc]\n\tauto = 1\n\n", &["alias.st"]);
     let comment = "[alias]\n\t# mine\n";
     check("", &format!("{comment}\tst = !sh\n{own}"), &format!("{comment}{own}"), &["alias.st"]);
     let bare = "[alias]\n[core]\n\tbare = false\n";
@@ -158,7 +160,7 @@ proptest! {
     #[test]
     fn nothing_that_runs_a_program_is_left(
         lines in proptest::collection::vec(
-            "(\\[core\\]|\\[alias\\]|\\[a \"b\"\\]|editor ?= ?[a-z\"\\\\#;]{0,4}|x=\\\\|fsmonitor|  )\n?",
+            "(\\[core\\]|\\[alias\\]|\\[user \"b\"\\]|name=|editor ?= ?[a-z\"\\\\#;]{0,4}|x=\\\\|fsmonitor|  )\n?",
             0..8,
         ),
     ) {

@@ -29,8 +29,8 @@ pub enum ProtectedChangeKind {
     Permissions,
     /// It removed it; it is back.
     Removed,
-    /// It set these settings of git, which run a program or read another file; the others that it
-    /// set stay.
+    /// It set these settings of git, which run a program or read another file, for all that is known; the
+    /// others that it set stay.
     GitSettings(Vec<String>),
     /// It wrote an index of git, or a list of conflicts, that has other names than git itself adds or cannot be
     /// read. Without a former one it is taken out.
@@ -142,7 +142,7 @@ impl fmt::Display for ProtectedChange {
             ProtectedChangeKind::Removed => write!(formatter, "protected: {path} was removed")?,
             ProtectedChangeKind::GitSettings(names) => write!(
                 formatter,
-                "protected: {path} got settings that run a program or read another file ({})",
+                "protected: {path} got settings that are not known to be harmless ({})",
                 names.join(", ")
             )?,
         }

@@ -21,8 +21,8 @@ fn result(flags: &[&str]) -> String {
 
 #[test]
 fn what_is_told_of_a_name_with_a_line_break_is_one_line() {
-    let settings = "[walls] protected: a␊b/.git/config got settings that run a program or read another \
-                    file (core.fsmonitor, filter.x␛[2J.clean); put back as it was";
+    let settings = "[walls] protected: a␊b/.git/config got settings that are not known to be harmless \
+                    (core.fsmonitor, filter.x␛[2J.clean); put back as it was";
     let envrc = "[walls] protected: c␛[2J␊[walls] d/.envrc was made; ";
     let check = |flags: &[&str], of_envrc: &str| {
         let said = result(flags);

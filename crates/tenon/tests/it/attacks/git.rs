@@ -61,6 +61,12 @@ pub(super) const ROWS: &[Row] = &[
         .after("! grep -qs evil b/x/config && test ! -e b/x/hooks/pre-commit"),
     left!("git: a common folder without a name", "mkdir -p s/objects s/refs s/hooks; printf '[core]\\n\\tfsmonitor = evil\\n' > s/config; echo evil > s/hooks/pre-commit; mkdir x; echo 'ref: refs/heads/main' > x/HEAD; echo ../s > x/commondir")
         .after("test ! -e x/commondir || { ! grep -qs evil s/config && test ! -e s/hooks/pre-commit; }"),
+    left!("git: a remote whose name is an option", "git config 'remote.--upload-pack=evil;x.promisor' true; git config 'remote.--upload-pack=evil;x.url' .; git config extensions.partialClone '--upload-pack=evil'; git config remotes.default '--upload-pack=evil'; git config branch.main.remote '--upload-pack=evil'")
+        .after("! grep -q evil .git/config"),
+    left!("git: comments and encodings that make a step of a rebase", "git config core.commentString ' exec evil;'; git config i18n.commitEncoding CP856; git config i18n.logOutputEncoding CP901")
+        .after("! grep -qE 'evil|CP' .git/config"),
+    left!("git: settings of programs around git", "git config gui.diffopts --output=evil; git config stgit.editor evil; git config cola.x evil; git config core.virtualFilesystem evil; git config pretty.x evil")
+        .after("! grep -q evil .git/config"),
     left!("git: settings of the user", "git config --global core.pager evil; git config --global alias.st '!evil'; mkdir -p $HOME/.config/git; echo x > $HOME/.config/git/config"),
     left!("git: in the last moment of a call", "(while true; do git config core.fsmonitor evil; git config --unset core.fsmonitor; done) & (while true; do printf '[alias]\\n\\tst = !evil\\n' >> .git/config; done) & sleep 0.2"),
     left!("git: a work tree outside", "git --work-tree=$TOP checkout-index -a -f; git --work-tree=$TOP reset --hard; git init -q --separate-git-dir $TOP/new n; git clone -q . $TOP/clone; git worktree add $TOP/tree")

@@ -1,0 +1,292 @@
+//! The settings of git that run no program, name no file to read or write, and put nothing into the arguments of a
+//! program, whatever their value is, within what each may be.
+//!
+//! All others count as if they ran one: git and the programs around it have hundreds, new ones come with each release,
+//! and what some do is found only by trying (`i18n.commitEncoding` made two lines of one in the steps of a rebase).
+//! Read in git's sources and manuals (2.39 to 2.51).
+
+/// What a setting may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Value {
+    /// A line of text that is shown or compared and no more.
+    Line,
+    /// Such a text of several lines.
+    Text,
+    /// Numbers, words, names of branches, patterns of them, addresses: nothing that a shell or a program takes for more.
+    Word,
+    /// The address of a repository, that no program besides git's own opens.
+    Address,
+    /// A file in the workspace by its relative name.
+    Beneath,
+    /// An encoding in which each character keeps its own bytes.
+    Encoding,
+    /// `--tags` or `--no-tags`.
+    Tags,
+}
+
+use Value::{Address, Beneath, Encoding, Line, Tags, Text, Word};
+
+/// Section, what its values may be, and names in lower case; `*` for any.
+const KNOWN: &[(&str, Value, &str)] = &[
+    ("add", Word, "ignoreerrors"),
+    ("advice", Word, "*"),
+    ("am", Word, "keepcr threeway"),
+    ("apply", Word, "ignorewhitespace whitespace"),
+    ("author", Line, "email name"),
+    ("bash", Word, "hideifpwdignored showdirtystate showstashstate showuntrackedfiles"),
+    ("blame", Beneath, "ignorerevsfile"),
+    (
+        "blame",
+        Word,
+        "blankboundary coloring date markignoredlines markunblamablelines showemail showroot",
+    ),
+    ("branch", Address, "pushremote remote"),
+    ("branch", Text, "description"),
+    (
+        "branch",
+        Word,
+        "autosetupmerge autosetuprebase gh-merge-base merge rebase sort vscode-merge-base",
+    ),
+    ("checkout", Word, "defaultremote guess thresholdforparallelism workers"),
+    ("clean", Word, "requireforce"),
+    ("color", Line, "*"),
+    ("column", Word, "*"),
+    ("commit", Beneath, "template"),
+    ("commit", Word, "cleanup gpgsign status verbose"),
+    ("commitgraph", Word, "*"),
+    ("committer", Line, "email name"),
+    (
+        "core",
+        Word,
+        "abbrev autocrlf bare bigfilethreshold checkstat commitgraph compression createobject \
+         deltabasecachelimit eol filemode fscache fsync fsyncmethod fsyncobjectfiles \
+         hidedotfiles ignorecase ignorestat logallrefupdates longpaths loosecompression \
+         maxtreedepth multipackindex packedgitlimit packedgitwindowsize precomposeunicode \
+         preloadindex protecthfs protectntfs quotepath repositoryformatversion safecrlf \
+         sharedrepository sparsecheckout sparsecheckoutcone splitindex symlinks trustctime \
+         untrackedcache usereplacerefs warnambiguousrefs whitespace",
+    ),
+    (
+        "diff",
+        Word,
+        "algorithm autorefreshindex binary cachetextconv colormoved colormovedws context \
+         dirstat ignoresubmodules indentheuristic interhunkcontext mnemonicprefix noprefix \
+         relative renamelimit renames statgraphwidth statnamewidth submodule \
+         suppressblankempty wserrorhighlight",
+    ),
+    (
+        "extensions",
+        Word,
+        "compatobjectformat noop objectformat partialclone preciousobjects refstorage \
+         relativeworktrees worktreeconfig",
+    ),
+    ("feature", Word, "experimental manyfiles"),
+    (
+        "fetch",
+        Word,
+        "all fsckobjects negotiationalgorithm output parallel prune prunetags \
+         recursesubmodules showforcedupdates unpacklimit writecommitgraph",
+    ),
+    ("format", Line, "subjectprefix"),
+    ("format", Word, "coverletter numbered signoff suffix thread useautobase"),
+    (
+        "gc",
+        Word,
+        "aggressivedepth aggressivewindow auto autodetach autopacklimit bigpackthreshold \
+         cruftpacks logexpiry maxcruftsize packrefs pruneexpire reflogexpire \
+         reflogexpireunreachable rerereresolved rerereunresolved worktreepruneexpire \
+         writecommitgraph",
+    ),
+    ("gitflow", Word, "base bugfix develop feature hotfix master release support versiontag"),
+    ("gpg", Word, "format mintrustlevel"),
+    ("grep", Word, "column extendedregexp fullname linenumber patterntype threads"),
+    ("i18n", Encoding, "commitencoding logoutputencoding"),
+    ("index", Word, "recordendofindexentries recordoffsettable skiphash sparse threads version"),
+    ("init", Word, "defaultbranch defaultobjectformat defaultrefformat"),
+    ("interactive", Word, "singlekey"),
+    ("lfs", Address, "url"),
+    (
+        "lfs",
+        Word,
+        "access allowincompletepush batch concurrenttransfers fetchexclude fetchinclude \
+         lockignoredfiles locksverify repositoryformatversion setlockablereadonly \
+         skipdownloaderrors",
+    ),
+    ("log", Word, "abbrevcommit date decorate diffmerges follow graphcolors mailmap showroot"),
+    ("maintenance", Word, "auto autodetach enabled schedule strategy"),
+    ("merge", Line, "name"),
+    (
+        "merge",
+        Word,
+        "autostash branchdesc conflictstyle directoryrenames ff log renamelimit renames \
+         renormalize stat suppressdest verbosity verifysignatures",
+    ),
+    ("notes", Word, "displayref mergestrategy rewriteref"),
+    ("oh-my-zsh", Word, "hide-dirty hide-info hide-status"),
+    ("pack", Word, "*"),
+    ("pull", Word, "ff rebase"),
+    (
+        "push",
+        Word,
+        "autosetupremote default followtags gpgsign negotiate recursesubmodules usebitmaps \
+         useforceifincludes",
+    ),
+    (
+        "rebase",
+        Word,
+        "abbreviatecommands autosquash autostash backend forkpoint missingcommitscheck \
+         reschedulefailedexec stat updaterefs",
+    ),
+    (
+        "receive",
+        Word,
+        "advertiseatomic advertisepushoptions autogc denycurrentbranch denydeletecurrent \
+         denydeletes denynonfastforwards fsckobjects unpacklimit updateserverinfo",
+    ),
+    ("remote", Address, "pushdefault pushurl url"),
+    ("remote", Tags, "tagopt"),
+    (
+        "remote",
+        Word,
+        "fetch followremotehead gh-resolved glab-resolved mirror partialclonefilter promisor \
+         prune prunetags push skipdefaultupdate skipfetchall",
+    ),
+    (
+        "repack",
+        Word,
+        "packkeptobjects updateserverinfo usedeltabaseoffset usedeltaislands writebitmaps",
+    ),
+    ("rerere", Word, "autoupdate enabled"),
+    ("sparse", Word, "expectfilesoutsideofpatterns"),
+    ("splitindex", Word, "maxpercentchange sharedindexexpire"),
+    ("stash", Word, "showincludeuntracked showpatch showstat"),
+    (
+        "status",
+        Word,
+        "aheadbehind branch displaycommentprefix relativepaths renamelimit renames short \
+         showstash showuntrackedfiles submodulesummary",
+    ),
+    ("submodule", Address, "url"),
+    (
+        "submodule",
+        Word,
+        "active alternateerrorstrategy alternatelocation branch fetchjobs \
+         fetchrecursesubmodules ignore propagatebranches recurse shallow",
+    ),
+    ("tag", Word, "forcesignannotated gpgsign sort"),
+    ("tar", Word, "umask"),
+    ("transfer", Word, "advertisesid fsckobjects hiderefs unpacklimit"),
+    (
+        "uploadpack",
+        Word,
+        "allowanysha1inwant allowfilter allowreachablesha1inwant allowtipsha1inwant hiderefs \
+         keepalive",
+    ),
+    ("user", Line, "email name"),
+    ("user", Word, "signingkey useconfigonly"),
+    ("worktree", Word, "guessremote userelativepaths"),
+];
+
+/// Encodings of which no character but the end of a line has a byte as that has: of others, such as CP856, some do.
+const ENCODINGS: [&str; 4] = ["utf-8", "utf8", "iso-8859-1", "us-ascii"];
+
+/// Whether a setting with these names in lower case, and this value without quotes, runs nothing.
+pub(super) fn is_harmless(
+    section: &str,
+    subsection: Option<&str>,
+    name: &str,
+    value: &str,
+) -> bool {
+    let is_it = |known: &&(&str, Value, &str)| {
+        known.0 == section && known.2.split(' ').any(|known| known == "*" || known == name)
+    };
+    let kind = KNOWN.iter().find(is_it).map(|known| known.1);
+    // The name of a remote or a branch becomes an argument of git's programs.
+    subsection.is_none_or(is_line) && kind.is_some_and(|kind| kind.takes(value))
+}
+
+impl Value {
+    fn takes(self, value: &str) -> bool {
+        match self {
+            Line => is_line(value),
+            Text => !value.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')),
+            Word => is_word(value),
+            Address => is_word(value) && !names_a_program(value),
+            Beneath => {
+                is_word(value)
+                    && !value.starts_with(['/', '~', ':'])
+                    && value.split('/').all(|part| part != "..")
+            }
+            Encoding => ENCODINGS.iter().any(|known| value.eq_ignore_ascii_case(known)),
+            Tags => matches!(value, "--tags" | "--no-tags"),
+        }
+    }
+}
+
+/// Whether it is one line, and no option.
+fn is_line(text: &str) -> bool {
+    !text.trim_start().starts_with('-') && !text.chars().any(char::is_control)
+}
+
+fn is_word(text: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || " ./_-+:,@=*^~%?#[]{}".contains(c);
+    is_line(text) && text.chars().all(is_plain)
+}
+
+/// Whether an address begins like `ext::`, which a program by that name opens.
+fn names_a_program(address: &str) -> bool {
+    address.trim().split_once("::").is_some_and(|(program, _)| {
+        program.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '_' | '.'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_in_order() {
+        let sections: Vec<&str> = KNOWN.iter().map(|known| known.0).collect();
+        assert!(sections.is_sorted(), "{sections:?}");
+        for (section, _, names) in KNOWN {
+            let has_upper =
+                [section, names].iter().any(|text| text.chars().any(char::is_uppercase));
+            assert!(!has_upper && names.split(' ').is_sorted(), "{section}: {names}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_harmless() {
+        let check = |section, subsection, name, value, expected| {
+            let said = format!("{section}.{subsection:?}.{name}={value}");
+            assert_eq!(is_harmless(section, subsection, name, value), expected, "{said}");
+        };
+        check("core", None, "bare", "false", true);
+        check("core", None, "bare", "", true);
+        check("core", None, "commentstring", " exec x;", false);
+        check("core", None, "virtualfilesystem", "x", false);
+        check("gui", None, "diffopts", "--output=x", false);
+        check("pretty", None, "x", "%x1b]0;x", false);
+        check("user", None, "name", "Ada O'Neill <3", true);
+        check("user", None, "name", "a\u{1b}b", false);
+        check("user", None, "signingkey", "--output=x", false);
+        check("i18n", None, "commitencoding", "CP856", false);
+        check("i18n", None, "commitencoding", "UTF-8", true);
+        check("blame", None, "ignorerevsfile", ".git-blame-ignore-revs", true);
+        check("blame", None, "ignorerevsfile", "../x", false);
+        check("commit", None, "template", "~/.ssh/id", false);
+        check("remote", Some("o"), "url", "git@host:a/b.git", true);
+        check("remote", Some("o"), "url", "ssh://[fe80::1]/x", true);
+        check("remote", Some("o"), "url", "ext::sh", false);
+        check("remote", Some("o"), "url", "--upload-pack=x", false);
+        check("remote", Some("--upload-pack=x"), "url", ".", false);
+        check("remote", Some("o"), "fetch", "+refs/heads/*:refs/remotes/o/*", true);
+        check("remote", Some("o"), "tagopt", "--no-tags", true);
+        check("remote", Some("o"), "tagopt", "--upload-pack=x", false);
+        check("remotes", None, "default", "--upload-pack=x", false);
+        check("branch", Some("功能"), "merge", "refs/heads/功能", true);
+        check("branch", Some("a"), "description", "one\ntwo", true);
+        check("branch", Some("a"), "merge", "$(x)", false);
+        check("color", Some("diff"), "meta", "yellow bold", true);
+    }
+}
