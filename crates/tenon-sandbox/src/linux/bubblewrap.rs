@@ -170,9 +170,6 @@ fn arguments(enclosure: &Enclosure) -> Result<Arguments, Errno> {
         }
     }
     steps(&mut arguments, enclosure, private)?;
-    for path in inside.hidden.iter().filter(|path| shows(&layout.steps, path)) {
-        hide(&mut arguments, path, &outside(&layout.steps, path), private)?;
-    }
     for carve_out in carve_outs(inside)? {
         let path = carve_out.path();
         // What lies behind a link has a path of its own.
@@ -180,6 +177,10 @@ fn arguments(enclosure: &Enclosure) -> Result<Arguments, Errno> {
             let access = if carve_out.read_only { Access::Read } else { Access::Write };
             arguments.bind_open(handle, &path, access)?;
         }
+    }
+    // On what was bound, or that would cover it.
+    for path in inside.hidden.iter().filter(|path| shows(&layout.steps, path)) {
+        hide(&mut arguments, path, &outside(&layout.steps, path), private)?;
     }
     for step in layout.steps.iter().filter(|step| step.part == Part::Cover) {
         arguments.option("--remount-ro", &step.path);

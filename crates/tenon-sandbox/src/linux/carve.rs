@@ -4,6 +4,7 @@
 //! Looks only. What is found is mounted by `inside.rs`, or by bubblewrap at the word of
 //! `bubblewrap.rs`.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -50,6 +51,7 @@ pub(super) fn carve_outs(inside: &Inside) -> Result<Vec<CarveOut>, Errno> {
     let mut found = Found { inside, carve_outs: Vec::new() };
     for root in &inside.roots {
         let folder = open_plain(root)?;
+        found.pins(&folder, root)?;
         let mut above = ("", true);
         for name in names_beneath(root) {
             if let Some((first, _)) = name.split_once('/')
@@ -77,6 +79,23 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// The folders between a root and what is hidden in it: renamed, they would bring it to light for the next
+    /// command, such as a socket of the user's under another name than it was bound by.
+    fn pins(&mut self, folder: &OwnedFd, root: &Path) -> Result<(), Errno> {
+        let beneath = self.inside.hidden.iter().filter_map(|path| path.strip_prefix(root).ok());
+        let above = beneath.flat_map(|path| path.ancestors().skip(1));
+        let above: BTreeSet<&Path> = above.filter(|name| !name.as_os_str().is_empty()).collect();
+        for name in above {
+            let is_folder =
+                |found: OwnedFd| Ok(FileType::from_raw_mode(fstat(&found)?.st_mode).is_dir());
+            if look(folder, name)?.map(is_folder).transpose()? == Some(true) {
+                let (above, name) = (root.to_path_buf(), name.to_path_buf());
+                self.carve_outs.push(CarveOut { above, name, read_only: false });
+            }
+        }
+        Ok(())
+    }
+
     /// A repository's directory is bound on itself, so that it cannot be moved away, and what runs
     /// programs in it is read-only.
     fn repository(&mut self, folder: &OwnedFd, root: &Path) -> Result<(), Errno> {

@@ -81,6 +81,29 @@ fn sockets_in_private_folders_cannot_be_reached() {
     assert!(server.accept().is_err());
 }
 
+#[test]
+fn sockets_in_the_workspace_stay_covered_whatever_is_moved() {
+    let place = Place::new();
+    place.run("git init -q . && mkdir -p run/deep");
+    let servers = ["run/deep/socket", ".git/socket"].map(|name| {
+        let server = UnixListener::bind(place.root().join(name)).unwrap();
+        server.set_nonblocking(true).unwrap();
+        server
+    });
+    let connect = "import glob, socket
+for name in glob.glob('**/socket', recursive=True) + glob.glob('.git/**/socket', recursive=True):
+    try: socket.socket(socket.AF_UNIX).connect(name); print('BROKEN', name)
+    except OSError: print('refused')";
+    let connect = format!("{PYTHON}python3 - <<'E'\n{connect}\nE");
+    let moves = "mv run run2; mv run/deep deep; mv run/deep/socket socket; ln run/deep/socket link; mv .git g; mv .git/socket s; rm -rf run";
+    for script in [&connect, moves, &connect] {
+        let (_, said) = place.run(script);
+        assert!(!said.contains("BROKEN"), "{said}");
+    }
+    assert!(servers.iter().all(|server| server.accept().is_err()));
+    assert!(place.root().join("run/deep/socket").exists());
+}
+
 /// A server and a client in one command.
 const LOOPBACK: &str = "python3 - <<'E'
 import socket, threading
