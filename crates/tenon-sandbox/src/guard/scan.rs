@@ -337,8 +337,8 @@ impl<'a> Scan<'a> {
                 self.others(root, top, &beneath, DEPTH_MAX);
             } else if kind.is_dir() && has_steps_of_git(&name) {
                 self.steps(root, top, &beneath, depth);
-            } else if kind.is_symlink() && name != "HEAD" {
-                // Git would write where it leads.
+            } else if kind.is_symlink() && name != "HEAD" || kind.is_fifo() {
+                // Git would write where it leads, or wait for somebody who writes.
                 self.all(root, top, &beneath, 0, DEPTH_MAX);
             }
         }

@@ -12,7 +12,9 @@ use rustix::fs::FileType;
 
 use super::folder::{look_at, names};
 use super::place::{Way, setting_among_others, way};
-use super::repository::{WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository};
+use super::repository::{
+    WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository, is_where_git_writes,
+};
 use super::scan::{DEPTH_MAX, Scan};
 use crate::journal::Came;
 use crate::workspace::{
@@ -86,6 +88,12 @@ impl Scan<'_> {
             }
             Role::Repository | Role::Listed => self.all(root, top, beneath, 0, DEPTH_MAX),
             Role::Setting(depth) => self.setting(root, top, beneath, depth, kind),
+            Role::Making | Role::Other if kind.is_fifo() => {
+                let folder = beneath.parent().unwrap_or(beneath);
+                if is_repository(root, top, folder) || is_where_git_writes(root, top, beneath) {
+                    self.all(root, top, beneath, 0, DEPTH_MAX);
+                }
+            }
             Role::Making | Role::Other if kind.is_symlink() => {
                 if is_beside_head(root, top, beneath) {
                     self.all(root, top, beneath, 0, DEPTH_MAX);

@@ -20,13 +20,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
 use rustix::io::Errno;
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitStatus};
+use rustix::process::{Pid, Signal, WaitStatus};
 
 use super::bubblewrap;
 use super::confine::Ahead;
 use super::control::{Control, Signals, close_outputs, exit, made, reset_signals, wait_for};
 use super::inside;
 use super::landlock::Rules;
+use super::limits::no_core;
 use super::others::Others;
 use super::pass::receive_with;
 use super::process_tree::{Left, end_descendants, reap, signal_descendants};
@@ -88,7 +89,7 @@ fn watch() -> ! {
         // Ctrl-C on the agent's terminal is the agent's to handle. Fails when we lead a group
         // already, which is as good.
         let _ = rustix::process::setsid();
-        rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+        no_core()?;
         become_subreaper()?;
         reset_signals();
         let signals = Signals::open()?;

@@ -3,10 +3,12 @@
 //! RLIMIT_AS is not used: it counts reserved addresses and breaks node, go and java. Memory is
 //! watched instead, and so are processes where the kernel does not count them (see `watch.rs`).
 
+use libc::{c_long, sock_filter};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit};
 
+use super::filter::{EQUAL, argument_offset, jump, load, pretend, refuse};
 use super::procfs::read;
 use super::request::Inside;
 use crate::profile::Limits;
@@ -27,7 +29,7 @@ const WATCHES: [(&str, &str); 2] = [
 /// In the child, before it is the shell. Inside a user namespace its processes are counted apart
 /// from the user's others; elsewhere the count would be wrong.
 pub(super) fn set(limits: &Limits, inside: Option<&Inside>) -> Result<(), Errno> {
-    lower(Resource::Core, 0)?;
+    no_core()?;
     if inside.is_some() && !has_pid_max(inside) {
         lower(Resource::Nproc, limits.processes_max)?;
     }
@@ -37,6 +39,38 @@ pub(super) fn set(limits: &Limits, inside: Option<&Inside>) -> Result<(), Errno>
     }
     lower(Resource::Fsize, limits.file_bytes_max)?;
     lower(Resource::Nofile, limits.open_files_max)
+}
+
+/// Leaves nothing of a crash, neither in a file nor for the machine's own program that takes crashes: the kernel starts
+/// that also with a limit of 0, but not with one of 1 (core(5)). Where the limit is 0 for good it stays so.
+pub(super) fn no_core() -> Result<(), Errno> {
+    let most = rustix::process::getrlimit(Resource::Core).maximum.map_or(1, |most| most.min(1));
+    let limit = Rlimit { current: Some(most), maximum: Some(most) };
+    rustix::process::setrlimit(Resource::Core, limit)
+}
+
+/// Returns what leaves that limit as it is, and says that it was set: a lower one would be none.
+pub(super) fn core_limit_stays() -> [(c_long, Vec<sock_filter>); 2] {
+    let is_core = |past| jump(EQUAL, libc::RLIMIT_CORE, 0, past);
+    let high = |argument| load(argument_offset(argument) + 4);
+    let set = vec![load(argument_offset(0)), is_core(1), pretend()];
+    let set_and_get = vec![
+        load(argument_offset(1)),
+        is_core(10),
+        // Without a new one it only asks.
+        load(argument_offset(2)),
+        jump(EQUAL, 0, 0, 2),
+        high(2),
+        jump(EQUAL, 0, 6, 0),
+        // Nobody would tell the former one.
+        load(argument_offset(3)),
+        jump(EQUAL, 0, 0, 3),
+        high(3),
+        jump(EQUAL, 0, 0, 1),
+        pretend(),
+        refuse(Errno::PERM),
+    ];
+    [(libc::SYS_setrlimit, set), (libc::SYS_prlimit64, set_and_get)]
 }
 
 /// Whether the kernel counts a command's processes in its own namespace, those of root, too.

@@ -14,6 +14,7 @@ use super::file_requests::{LETTER, LETTERS, REQUESTS};
 use super::filter::{
     ANY_BIT, Calls, EQUAL, and, argument_offset, call, jump, lead, load, pretend, refuse, short,
 };
+use super::limits::core_limit_stays;
 use super::notify::{ATTRIBUTES, ATTRIBUTES_HERE, FILE_FLAGS, FILE_SETATTR};
 use super::shared_objects::SHARED_OBJECTS;
 use super::told;
@@ -161,6 +162,8 @@ const UNTIL_A_COMMAND: &[c_long] = &[
     libc::SYS_seccomp,
     libc::SYS_openat2,
     libc::SYS_prctl,
+    libc::SYS_prlimit64,
+    libc::SYS_setrlimit,
 ];
 
 /// Not in the library yet; the same on every architecture.
@@ -300,6 +303,7 @@ pub(super) fn refusals(sockets: Sockets, around: Around) -> Calls {
     // be refused. It stays open, and to others of the command, too.
     let dumpable = jump(EQUAL, libc::PR_SET_DUMPABLE.cast_unsigned(), 0, 1);
     calls.insert(call(libc::SYS_prctl), vec![load(argument_offset(0)), dumpable, pretend()]);
+    calls.extend(core_limit_stays().map(|(number, code)| (call(number), code)));
     let alone = match around {
         Around::Landlock | Around::LandlockToRead => without_namespaces(),
         Around::Namespaces => Vec::new(),

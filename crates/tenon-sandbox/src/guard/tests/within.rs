@@ -78,6 +78,18 @@ fn links_in_folders_that_git_makes_go_wherever_the_repository_is() {
 }
 
 #[test]
+fn pipes_that_git_would_wait_at_go() {
+    let setup = "git init -q . && mkfifo pipe .git/own";
+    let attack = "rm .git/HEAD && mkfifo .git/HEAD .git/packed-refs other";
+    let names = [".git/HEAD", ".git/packed-refs"];
+    let found = check_with(setup, attack, |root| {
+        let is_there = |name: &str| root.join(name).symlink_metadata().is_ok();
+        assert!(["pipe", "other", ".git/own"].iter().all(|name| is_there(name)));
+    });
+    assert_eq!(found, names);
+}
+
+#[test]
 #[expect(clippy::disallowed_methods, reason = "plays the person and the command")]
 fn the_repository_of_a_linked_worktree_gets_no_other_one() {
     let folder = tempfile::tempdir().unwrap();

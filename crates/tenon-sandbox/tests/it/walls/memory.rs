@@ -1,5 +1,5 @@
-//! A command has as much memory as there is leave for, whoever of its processes holds it and how, and
-//! leaves others what the kernel counts for a whole user.
+//! A command has as much memory as there is leave for, whoever of its processes holds it and how, leaves
+//! others what the kernel counts for a whole user, and nothing of a crash.
 
 #![expect(clippy::panic, reason = "a test that finds another outcome has failed")]
 
@@ -202,4 +202,24 @@ fn descriptors_that_a_job_has_under_way_leave_room_for_the_next_command() {
         assert_eq!(printed(&output), "runs\n", "{output:?}");
         jobs.stop_all().await;
     });
+}
+
+/// Sets the limit of crashes, which is said to be done and is not.
+const CORE: &str = "
+import resource
+which = resource.RLIMIT_CORE
+print(resource.getrlimit(which))
+resource.setrlimit(which, (0, 0))
+print(resource.getrlimit(which))
+try: print(resource.prlimit(0, which, (0, 0)))
+except PermissionError: print('refused')";
+
+#[test]
+fn no_program_of_the_machine_is_started_for_a_crash() {
+    let most = getrlimit(Resource::Core).maximum.map_or(1, |most| most.min(1));
+    let limit = format!("({most}, {most})\n");
+    for tier in [tier(), Tier::C] {
+        let output = place(tier, 1024 * MIB).try_run(&python(CORE)).unwrap();
+        assert_eq!(printed(&output), format!("{limit}{limit}refused\n"), "{tier:?}");
+    }
 }
