@@ -18,7 +18,7 @@ use crate::linux::openat::look_at;
 
 /// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
 /// there, one in the other.
-const NAMES: [&str; 66] = [
+const NAMES: [&str; 70] = [
     ".tenon",
     // direnv runs it in whoever's shell comes by.
     ".envrc",
@@ -40,6 +40,12 @@ const NAMES: [&str; 66] = [
     ".mise/conf.d",
     ".mise/config.local.toml",
     ".mise/config.toml",
+    // Commands before and after each of asdf's.
+    ".asdfrc",
+    // Options of Universal Ctags, which writes files where they say.
+    ".ctags",
+    ".ctags.d",
+    "ctags.d",
     // Pagers, editors and commands for keys, for each repository beneath.
     ".lazygit.yml",
     // Hooks and aliases of Mercurial, and where it looks for more of them.
