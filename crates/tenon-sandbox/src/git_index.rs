@@ -1,5 +1,5 @@
 //! What stands in an index of git, and whether the names in it, and in git's list of conflicts, are such as git itself
-//! would put there; and whether the step of a rebase is the number that git writes.
+//! would put there.
 //!
 //! Git checks a name when it adds it, and not when it reads an index: one that leads out of the work tree is written,
 //! read and removed there. Pure. The format stands in git's `gitformat-index`: versions 2, 3 and 4; what git could read
@@ -55,9 +55,6 @@ const NAME_LENGTH: u16 = 0x0fff;
 
 /// The longest index that is read, of half a million files: some 50 ms.
 pub(crate) const INDEX_BYTES_MAX: u64 = 64 << 20;
-
-/// The longest number of a step, with the end of its line.
-pub(crate) const STEP_BYTES_MAX: usize = 32;
 
 /// Signature, version and number of entries.
 const HEADER_BYTES: usize = 12;
@@ -142,11 +139,6 @@ pub(crate) fn conflicts_are_sound(list: &[u8]) -> bool {
             parts.nth(1).is_some_and(|name| is_plain_name(name, false))
         })
     }) && (list.is_empty() || list.ends_with(b"\0"))
-}
-
-/// Whether nothing but a number is there, as git writes it in a file that says how far a rebase is.
-pub(crate) fn is_step(bytes: &[u8]) -> bool {
-    bytes.len() <= STEP_BYTES_MAX && bytes.trim_ascii_end().iter().all(u8::is_ascii_digit)
 }
 
 /// Git may read entries in blocks, from where an extension says that these begin.

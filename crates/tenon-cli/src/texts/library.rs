@@ -261,7 +261,7 @@ texts! {
     "protected: {path} was removed", "受保护：删除了 {path}";
     "protected: {path} got settings that are not known to be harmless ({names})", "受保护：{path} 中加入了无法确定无害的设置（{names}）";
     "protected: {path} was written with names that git does not add, or cannot be read", "受保护：写入 {path} 的内容含有 git 不会添加的名称，或无法读取";
-    "protected: {path} was written and is no number; git's prompt for shells would run what stands there", "受保护：写入 {path} 的内容不是数字；git 的 shell 提示符会运行其中的内容";
+    "protected: {path} was written as git does not write it; programs that read it would run what stands there, or hand it to git as options", "受保护：{path} 的写法与 git 不同；读取它的程序会运行其中的内容，或将其作为选项交给 git";
     "{change}; taken out (`git reset` makes a new one)", "{change}；已将其移除（`git reset` 会重新生成）";
     "{change}; taken out", "{change}；已将其移除";
     "protected: {path} was changed and is longer than is read; with names that lead elsewhere in it, git would write files there", "受保护：{path} 被改动，且长度超出可读取的范围；若其中的名称指向别处，git 会在那里写入文件";

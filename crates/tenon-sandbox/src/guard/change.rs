@@ -38,7 +38,8 @@ pub enum ProtectedChangeKind {
         /// Whether none is there now.
         is_out: bool,
     },
-    /// It wrote how far a rebase is, and no number. Without a former one it is taken out.
+    /// It wrote how far a rebase is, or the commits that it is about, as git does not. Without a former one it is
+    /// taken out.
     GitStep {
         /// Whether none is there now.
         is_out: bool,
@@ -132,7 +133,8 @@ impl fmt::Display for ProtectedChange {
             )?,
             ProtectedChangeKind::GitStep { .. } => write!(
                 formatter,
-                "protected: {path} was written and is no number; git's prompt for shells would run what stands there"
+                "protected: {path} was written as git does not write it; programs that read it would run what stands there, \
+                 or hand it to git as options"
             )?,
             ProtectedChangeKind::Created => write!(formatter, "protected: {path} was made")?,
             ProtectedChangeKind::Changed => write!(formatter, "protected: {path} was changed")?,

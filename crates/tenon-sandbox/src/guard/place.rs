@@ -6,10 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::item::{Content, Item};
+use crate::git_steps::GitStep;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
-use crate::workspace::{
-    above_listed, ends_with_step_of_git, is_index_of_git, is_protected_name, is_setting_of_git,
-};
+use crate::workspace::{above_listed, is_index_of_git, is_protected_name, is_setting_of_git};
 
 /// What may come to be in a repository's `info`: none of it runs anything.
 const INFO_ALLOWED: [&str; 3] = ["exclude", "sparse-checkout", "refs"];
@@ -179,15 +178,18 @@ impl Place {
             && self.in_repository().is_some_and(|names| names.len() == 1)
     }
 
-    /// Whether git says there how far a rebase is.
-    pub(super) fn is_git_step(&self) -> bool {
-        ends_with_step_of_git(&self.beneath)
-            && self.in_repository().is_some_and(|names| names.len() == 2)
+    /// Returns what git says there of how far a rebase is.
+    pub(super) fn git_step(&self) -> Option<GitStep> {
+        match self.in_repository()?[..] {
+            [name] => GitStep::beside(name),
+            [folder, name] => GitStep::within(folder, name),
+            _ => None,
+        }
     }
 
     /// Whether ordinary commands of git write it, so that it is judged by what is in it.
     pub(super) fn is_written_by_git(&self) -> bool {
-        self.is_git_index() || self.is_git_step()
+        self.is_git_index() || self.git_step().is_some()
     }
 
     /// Whether a command may make it: what `git init` and `git worktree add` make, if it runs
@@ -216,12 +218,13 @@ impl Place {
     }
 
     /// Whether nothing runs what is there, unless it is named elsewhere: samples of hooks, files beside the
-    /// settings, and indexes.
+    /// settings, indexes, and what there can be much of or in each repository: patches, and hashes of commits.
     pub(super) fn is_minor(&self) -> bool {
         let name = self.beneath.file_name().unwrap_or_default().as_bytes();
         let is_setting = [&b"config"[..], b"config.worktree"].contains(&name);
         let is_beside = name.starts_with(b"config") && !is_setting;
-        (name.ends_with(b".sample") || is_beside || self.is_git_index())
+        let is_step = || matches!(self.git_step(), Some(GitStep::Hashes | GitStep::Patch));
+        (name.ends_with(b".sample") || is_beside || self.is_git_index() || is_step())
             && !self.is_included()
             && self.is_in_repository()
     }
@@ -373,7 +376,7 @@ pub(super) fn setting_among_others(root: &Path, file: &Path) -> Option<usize> {
     let folder = file.parent()?;
     let is_other = |place: &&Path| way(root, place) == Some(Way::Others);
     let is_within = folder.ends_with("hooks") || folder.ends_with("info");
-    let is_within = is_within || ends_with_step_of_git(file);
+    let is_within = is_within || GitStep::at_end_of(file).is_some();
     let above = folder.parent().filter(|_| is_within).filter(is_other);
     let beside = || is_setting_of_git(file.file_name()?).then_some(folder);
     let repository = above.or_else(beside).filter(|_| is_other(&folder))?;

@@ -18,9 +18,9 @@ use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root, setting_among_others};
 use super::repository::{has_head, is_where_git_writes};
 use crate::git_index::INDEX_BYTES_MAX;
+use crate::git_steps::{GitStep, has_steps};
 use crate::workspace::{
-    ends_with_step_of_git, has_steps_of_git, is_above_protected, is_index_of_git,
-    is_setting_of_git, name_of, names_in,
+    is_above_protected, is_setting_of_git, is_written_by_git, name_of, names_in,
 };
 
 /// How deep protected folders are looked through.
@@ -330,12 +330,12 @@ impl<'a> Scan<'a> {
         for (name, kind) in names(top, place) {
             let beneath = place.join(&name);
             let has_others = name == "modules" || name == "worktrees";
-            let is_index = kind.is_file() && is_index_of_git(&name);
-            if is_setting_of_git(&name) || is_index || has_others && kind.is_symlink() {
+            let is_written = kind.is_file() && is_written_by_git(&name);
+            if is_setting_of_git(&name) || is_written || has_others && kind.is_symlink() {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
             } else if has_others && kind.is_dir() {
                 self.others(root, top, &beneath, DEPTH_MAX);
-            } else if kind.is_dir() && has_steps_of_git(&name) {
+            } else if kind.is_dir() && has_steps(&name) {
                 self.steps(root, top, &beneath, depth);
             } else if kind.is_symlink() && name != "HEAD" || kind.is_fifo() {
                 // Git would write where it leads, or wait for somebody who writes.
@@ -344,11 +344,11 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Notes the numbers of steps in a folder of a repository's own directory.
+    /// Notes the steps in a folder of a repository's own directory.
     pub(super) fn steps(&mut self, root: &Path, top: &OwnedFd, folder: &Path, depth: usize) {
         for (name, kind) in names(top, folder) {
             let beneath = folder.join(name);
-            if !kind.is_dir() && ends_with_step_of_git(&beneath) {
+            if !kind.is_dir() && GitStep::at_end_of(&beneath).is_some() {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
             }
         }

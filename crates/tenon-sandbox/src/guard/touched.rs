@@ -16,10 +16,11 @@ use super::repository::{
     WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository, is_where_git_writes,
 };
 use super::scan::{DEPTH_MAX, Scan};
+use crate::git_steps::{GitStep, has_steps};
 use crate::journal::Came;
 use crate::workspace::{
-    above_listed, can_matter, ends_with_step_of_git, has_steps_of_git, is_above_protected,
-    is_index_of_git, is_setting_of_git, makes_repository,
+    above_listed, can_matter, is_above_protected, is_setting_of_git, is_written_by_git,
+    makes_repository,
 };
 
 /// What a place is by the names on its way.
@@ -56,8 +57,8 @@ impl Role {
         let setting = names.iter().enumerate().rev().find(|(index, name)| {
             let above = || names.iter().take(*index).collect::<PathBuf>();
             let is_written = || match names.len() - index {
-                1 => is_index_of_git(name),
-                2 => ends_with_step_of_git(beneath),
+                1 => is_written_by_git(name),
+                2 => GitStep::at_end_of(beneath).is_some(),
                 _ => false,
             };
             (is_setting(name) || is_written()) && is_repository(root, top, &above())
@@ -110,7 +111,7 @@ impl Scan<'_> {
     }
 
     fn folder(&mut self, root: &Path, top: &OwnedFd, beneath: &Path) {
-        let above = beneath.parent().filter(|_| beneath.file_name().is_some_and(has_steps_of_git));
+        let above = beneath.parent().filter(|_| beneath.file_name().is_some_and(has_steps));
         if let Some(above) = above.filter(|above| is_repository(root, top, above)) {
             self.steps(root, top, beneath, above.iter().count());
         }

@@ -1,5 +1,5 @@
 //! What ordinary commands of git write, judged by what is in it: an index, or a list of conflicts, that has other names
-//! than git itself adds is put back, and so is the step of a rebase that is no number.
+//! than git itself adds is put back, and so is the step of a rebase that git would not write.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,13 @@ use super::item::{Content, Item, read};
 use super::place::Place;
 use super::scan::look;
 use crate::git_config;
-use crate::git_index::{
-    GitIndexFormat, INDEX_BYTES_MAX, STEP_BYTES_MAX, conflicts_are_sound, is_sound, is_step,
-};
+use crate::git_index::{GitIndexFormat, INDEX_BYTES_MAX, conflicts_are_sound, is_sound};
 
 /// What was found in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Sound,
-    /// It has other names than git adds, or git could read it in two ways or not at all; or it is no number.
+    /// It has other names than git adds, or git could read it in two ways or not at all; or it is no step.
     Unsound,
     TooLong,
     /// It is another by now than what was looked at.
@@ -40,10 +38,10 @@ fn verdict(place: &Place, item: &Item, format: GitIndexFormat) -> Verdict {
 }
 
 fn judge(place: &Place, bytes: &[u8], format: GitIndexFormat) -> Verdict {
-    let is_as_git_writes = match place.is_git_step() {
-        true => is_step(bytes),
-        false if place.beneath().ends_with("MERGE_RR") => conflicts_are_sound(bytes),
-        false => is_sound(bytes, format),
+    let is_as_git_writes = match place.git_step() {
+        Some(step) => step.is_sound(bytes),
+        None if place.beneath().ends_with("MERGE_RR") => conflicts_are_sound(bytes),
+        None => is_sound(bytes, format),
     };
     match is_as_git_writes {
         true => Verdict::Sound,
@@ -56,11 +54,9 @@ fn verdict_of_long(place: &Place, item: &Item, format: GitIndexFormat) -> Option
     let top = open_folder_at(place.root()).ok()?;
     let stat = || rustix::fs::fstat(look_at(&top, place.beneath()).ok()?).ok();
     let length = u64::try_from(stat()?.st_size).ok()?;
-    if place.is_git_step() && length > STEP_BYTES_MAX as u64 {
-        return Some(Verdict::Unsound);
-    }
     if length > INDEX_BYTES_MAX {
-        return Some(Verdict::TooLong);
+        let is_step = place.git_step().is_some();
+        return Some(if is_step { Verdict::Unsound } else { Verdict::TooLong });
     }
     let bytes = read(&top, place.beneath(), INDEX_BYTES_MAX).ok()?;
     item.had(&bytes, &stat()?).then(|| judge(place, &bytes, format))
@@ -128,9 +124,9 @@ impl Guard {
                     let should_be = before.filter(|before| before.is_kept() && !is_same).cloned();
                     let done = self.put(place, should_be.as_ref());
                     let is_out = should_be.is_none();
-                    let kind = match place.is_git_step() {
-                        true => ProtectedChangeKind::GitStep { is_out },
-                        false => ProtectedChangeKind::GitIndex { is_out },
+                    let kind = match place.git_step() {
+                        Some(_) => ProtectedChangeKind::GitStep { is_out },
+                        None => ProtectedChangeKind::GitIndex { is_out },
                     };
                     change(kind, done);
                     corrected.push((place.clone(), should_be));

@@ -12,10 +12,9 @@ use super::record::Place;
 use super::store::Store;
 use super::walk::{Deeper, walk};
 use crate::git_config;
-use crate::git_index::{GitIndexFormat, INDEX_BYTES_MAX, conflicts_are_sound, is_sound, is_step};
-use crate::workspace::{
-    ends_with_step_of_git, has_steps_of_git, is_index_of_git, is_setting_of_git,
-};
+use crate::git_index::{GitIndexFormat, INDEX_BYTES_MAX, conflicts_are_sound, is_sound};
+use crate::git_steps::{GitStep, has_steps};
+use crate::workspace::{is_index_of_git, is_setting_of_git};
 
 /// The longest settings of git that are read, in bytes.
 pub(super) const SETTINGS_BYTES_MAX: u64 = 1 << 20;
@@ -43,9 +42,9 @@ pub(super) fn runs_programs(store: &Store, folder: &Place) -> bool {
 
 /// Whether a folder in a repository's own directory has what git runs, or other such directories.
 fn may_run_what_is_in(rest: &Path) -> bool {
-    rest.iter().next().is_some_and(|first| {
-        is_setting_of_git(first) || has_steps_of_git(first) || has_others(first)
-    })
+    rest.iter()
+        .next()
+        .is_some_and(|first| is_setting_of_git(first) || has_steps(first) || has_others(first))
 }
 
 fn has_others(name: &OsStr) -> bool {
@@ -87,8 +86,9 @@ impl GitFile<'_> {
             return self
                 .is_not(SETTINGS_BYTES_MAX, &|text| is_worktree && text == COMMON_OF_WORKTREE);
         }
-        if ends_with_step_of_git(rest) {
-            return self.is_not(SETTINGS_BYTES_MAX, &is_step);
+        let beside = || GitStep::beside(name).filter(|_| is_beside);
+        if let Some(step) = GitStep::at_end_of(rest).or_else(beside) {
+            return self.is_not(INDEX_BYTES_MAX, &|bytes| step.is_sound(bytes));
         }
         if is_beside && name == "MERGE_RR" {
             return self.is_not(INDEX_BYTES_MAX, &conflicts_are_sound);

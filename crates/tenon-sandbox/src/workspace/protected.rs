@@ -14,6 +14,7 @@ use std::path::Path;
 use super::Workspace;
 use super::closed::lies_in;
 use super::resolve::Resolved;
+use crate::git_steps::GitStep;
 use crate::linux::openat::look_at;
 
 /// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
@@ -112,15 +113,6 @@ const REPOSITORY_ENTRIES: [&str; 3] = ["HEAD", "objects", "refs"];
 /// What in it says what is run, or where more of that is, besides `config` and what begins so.
 const REPOSITORY_SETTINGS: [&str; 4] = ["hooks", "info", "commondir", "lazygit.yml"];
 
-/// Folders in it, each with a file where it is said how far a rebase is, or which patch is applied: a number, that git's
-/// prompt for shells puts where these expand it.
-const REPOSITORY_STEPS: [(&str, &str); 4] = [
-    ("rebase-apply", "last"),
-    ("rebase-apply", "next"),
-    ("rebase-merge", "end"),
-    ("rebase-merge", "msgnum"),
-];
-
 /// What in it says by which names git writes, reads and removes files, besides shared indexes.
 const REPOSITORY_INDEXES: [&str; 2] = ["MERGE_RR", "index"];
 
@@ -188,7 +180,7 @@ impl Workspace {
             };
             let rest = found.beneath.strip_prefix(place).unwrap_or(place);
             let is_written = || match rest.iter().next() {
-                None => is_repository_index(name),
+                None => is_repository_written(name),
                 Some(step) => rest.iter().count() == 1 && is_repository_step(name, step),
             };
             (is_repository_setting(name) || is_written())
@@ -254,13 +246,13 @@ pub(crate) fn can_matter(root: &Path, beneath: &Path) -> bool {
     let makes = |name: &OsStr| {
         name == ".git"
             || is_above_protected(name)
-            || is_index_of_git(name)
+            || is_written_by_git(name)
             || REPOSITORY_ENTRIES.iter().any(|known| name == *known)
     };
     beneath.file_name().is_some_and(makes)
         || above_listed(root, beneath).is_some()
         || beneath.iter().any(in_repository)
-        || ends_with_step_of_git(beneath)
+        || GitStep::at_end_of(beneath).is_some()
 }
 
 /// Whether a folder may be a repository's own because this name is in it.
@@ -275,7 +267,7 @@ pub(crate) fn is_protected_name(root: &Path, beneath: &Path) -> bool {
     while let Some(name) = names.next() {
         let is_last = names.peek().is_none();
         let is_step = || above.is_some_and(|above| is_repository_step(above, name));
-        let is_written = || is_last && (is_repository_index(name) || is_step());
+        let is_written = || is_last && (is_repository_written(name) || is_step());
         let is_of_git = in_repository && (is_repository_setting(name) || is_written());
         if is_listed(above, name) || is_of_git {
             return true;
@@ -322,23 +314,20 @@ pub(crate) fn is_index_of_git(name: &OsStr) -> bool {
         || REPOSITORY_INDEXES.iter().any(|known| name == *known)
 }
 
-/// Whether these are a folder in a repository's own directory and a file in it that has the number of a step, in upper
+/// Whether git takes a file of this very name in a repository's own directory for such a list, or for hashes of commits.
+pub(crate) fn is_written_by_git(name: &OsStr) -> bool {
+    is_index_of_git(name) || GitStep::beside(name).is_some()
+}
+
+/// Whether a file in a repository's own directory is one of these, in upper and lower case alike.
+fn is_repository_written(name: &OsStr) -> bool {
+    is_repository_index(name) || GitStep::beside(&name.to_ascii_uppercase()).is_some()
+}
+
+/// Whether these are a folder in a repository's own directory and a file in it that says how far a rebase is, in upper
 /// and lower case alike.
 fn is_repository_step(folder: &OsStr, name: &OsStr) -> bool {
-    let is = |(above, step)| folder.eq_ignore_ascii_case(above) && name.eq_ignore_ascii_case(step);
-    REPOSITORY_STEPS.into_iter().any(is)
-}
-
-/// Whether git keeps the numbers of steps in a folder of this very name in a repository's own directory.
-pub(crate) fn has_steps_of_git(folder: &OsStr) -> bool {
-    REPOSITORY_STEPS.iter().any(|(above, _)| folder == *above)
-}
-
-/// Whether a path ends with such a folder and a file with the number of a step.
-pub(crate) fn ends_with_step_of_git(path: &Path) -> bool {
-    let above = path.parent().and_then(Path::file_name);
-    let is = |(folder, step)| above == Some(OsStr::new(folder)) && path.ends_with(step);
-    REPOSITORY_STEPS.into_iter().any(is)
+    GitStep::within(&folder.to_ascii_lowercase(), &name.to_ascii_lowercase()).is_some()
 }
 
 #[cfg(test)]
@@ -357,7 +346,11 @@ mod tests {
             ".git/worktrees/side/Index",
             ".git/sharedindex.0123",
             ".git/MERGE_RR",
+            ".git/Orig_Head",
+            ".git/rebase-merge/done",
             ".git/rebase-merge/msgnum",
+            ".git/rebase-apply/0001",
+            ".git/modules/part/sequencer/todo",
             ".git/worktrees/side/Rebase-Apply/NEXT",
             ".GIT/Hooks/post-merge",
             ".git/modules/part/hooks/pre-push",
@@ -421,9 +414,13 @@ mod tests {
             ".gitignore",
             ".github/workflows/ci.yml",
             ".git/COMMIT_EDITMSG",
-            ".git/rebase-merge/done",
+            ".git/FETCH_HEAD",
+            ".git/rebase-merge/message",
             ".git/rebase-apply/msgnum",
+            ".git/rebase-merge/0001",
+            ".git/refs/heads/ORIG_HEAD",
             "rebase-merge/msgnum",
+            "ORIG_HEAD",
             "config",
             "hooks/pre-commit",
             "info/a",

@@ -1,4 +1,4 @@
-//! What git writes stays; an index that has other names than it adds, and a step that is no number, do not.
+//! What git writes stays; an index that has other names than it adds, and a step that it would not write, do not.
 
 use super::{Guard, Journaled, ProtectedChangeKind, check, check_with};
 
@@ -103,6 +103,9 @@ fn what_a_rebase_writes_stays() {
         "! git am -q p/* 2>/dev/null; test -s .git/rebase-apply/last",
         "! git -C w rebase -q main 2>/dev/null; test -s .git/worktrees/w/rebase-merge/end",
         "git -C w -c sequence.editor=true rebase -qi HEAD~2 -x true; ! git rebase -q side 2>/dev/null; git rebase --abort",
+        "! git cherry-pick side~2 side~1 side 2>/dev/null; test -s .git/sequencer/todo -a -s .git/CHERRY_PICK_HEAD",
+        "git checkout -q --detach side; ! git revert --no-edit HEAD~1 HEAD 2>/dev/null; test -s .git/REVERT_HEAD -a -s .git/sequencer/head",
+        "! git merge -q side 2>/dev/null; test -s .git/MERGE_HEAD; git reset -q --hard; test -s .git/ORIG_HEAD",
     ] {
         assert_eq!(check(&setup, work, &[]), [""; 0], "{work}");
     }
@@ -110,21 +113,37 @@ fn what_a_rebase_writes_stays() {
         format!("{setup}; ! git -C w rebase -q main 2>/dev/null; ! git am -q p/* 2>/dev/null");
     let work = "git -C w checkout -q --theirs a; git -C w add a; GIT_EDITOR=true git -C w rebase --continue; rm -r .git/rebase-apply";
     assert_eq!(check(&setup, work, &[]), [""; 0]);
+    let setup = format!(
+        "{COMMITTED}; git checkout -qb side; git checkout -qb f/a; echo 1 > 1; git add 1; git commit -qm '-x `a` \"b\"'; git checkout -q side; \
+         echo 2 > 2; git add 2; git commit -qm two; git merge -q --no-edit f/a; echo 3 > 2; git commit -qam 'fixup! two'; git checkout -q main; \
+         echo 4 > 2; git add 2; git commit -qm four; git checkout -q side"
+    );
+    for work in [
+        "! git rebase -qr main 2>/dev/null; grep -q '^merge -C' .git/rebase-merge/git-rebase-todo; test -s .git/rebase-merge/stopped-sha",
+        "! git rebase -qi --autosquash --update-refs --keep-empty main -x true 2>/dev/null; grep -q fixup .git/rebase-merge/git-rebase-todo",
+        "! git rebase -q --apply main 2>/dev/null; test -s .git/rebase-apply/original-commit -a -s .git/rebase-apply/0002",
+        "! GIT_SEQUENCE_EDITOR='sed -i \"s/^pick/edit/;1i # -x\"' git rebase -qi --root main 2>/dev/null; git checkout -q side; ! git rebase -qi --root --onto main 2>/dev/null; git rebase --abort",
+        "GIT_SEQUENCE_EDITOR='sed -i \"0,/^pick/s//edit/\"' git rebase -qi HEAD~1 2>/dev/null; test -s .git/rebase-merge/amend; git rebase --continue",
+        "git rebase -qi HEAD~1 -x 'test -e t' 2>/dev/null || touch t; git rebase --continue",
+    ] {
+        let work = format!("export GIT_EDITOR=true; {work}");
+        assert_eq!(check(&setup, &work, &[]), [""; 0], "{work}");
+    }
 }
 
 #[test]
-fn a_step_that_is_no_number_is_put_back() {
+fn a_step_that_git_would_not_write_is_put_back() {
     let folders = [".git", ".git/worktrees/w", ".git/modules/m", "b"];
     let setup = format!(
         "{COMMITTED}; git worktree add -q w; git clone -q --bare . b; mkdir -p .git/modules; git clone -q --bare . .git/modules/m; \
-         mkdir b/rebase-merge; echo 7 > b/rebase-merge/msgnum"
+         mkdir b/rebase-merge; echo 7 > b/rebase-merge/msgnum; rm .git/worktrees/w/ORIG_HEAD"
     );
     let steps =
         ["rebase-merge/msgnum", "rebase-merge/end", "rebase-apply/next", "rebase-apply/last"];
     let check_one = |file: &str, content: &str| {
         let was = if file == "b/rebase-merge/msgnum" { "7\n" } else { "-" };
         let folder = file.rsplit_once('/').unwrap().0;
-        let attack = format!("mkdir -p {folder}; printf \"{content}\" > {file}");
+        let attack = format!("mkdir -p {folder}; printf -- \"{content}\" > {file}");
         assert_eq!(check(&setup, &attack, &[(file, was)]), [file], "{content}");
     };
     for folder in folders {
@@ -135,6 +154,32 @@ fn a_step_that_is_no_number_is_put_back() {
     for content in ["1\n\\`id\\`", "\\${x@P}", "$(seq 400000)", "$(printf %040d 0)"] {
         check_one("b/rebase-merge/msgnum", content);
     }
+    for (step, content) in [
+        ("rebase-apply/rewritten", "--output=x\n--format=%%B\n0123\n"),
+        ("rebase-apply/original-commit", "--output=/x/"),
+        ("rebase-apply/orig-head", "/../x"),
+        ("rebase-apply/0001", "From --output=x Mon\n"),
+        ("rebase-merge/onto", "--output=x"),
+        ("rebase-merge/head-name", "refs/heads/-x"),
+        ("rebase-merge/stopped-sha", "0123\n-x"),
+        ("rebase-merge/git-rebase-todo", "pick --output=x\n"),
+        ("rebase-merge/done", "pick 0123 one\nfixup -C -x\n"),
+        ("sequencer/head", "-x"),
+        ("sequencer/todo", "revert -x y\n"),
+    ] {
+        for folder in folders {
+            check_one(&format!("{folder}/{step}"), content);
+        }
+    }
+    for head in ["CHERRY_PICK_HEAD", "MERGE_HEAD", "ORIG_HEAD", "REBASE_HEAD", "REVERT_HEAD"] {
+        for folder in folders {
+            check_one(&format!("{folder}/{head}"), "--output=x\n");
+        }
+    }
+    let long = "(echo 'From -x y'; head -c 67108865 /dev/zero) > .git/rebase-apply/0001";
+    let attack = format!("mkdir .git/rebase-apply; {long}");
+    let gone = [(".git/rebase-apply/0001", "-")];
+    assert_eq!(check(&setup, &attack, &gone), [".git/rebase-apply/0001"]);
     let attack = "mkdir x; echo evil > x/end; mv x .git/rebase-merge; mkdir .git/rebase-apply; ln -s ../../evil .git/rebase-apply/next";
     let gone = [(".git/rebase-merge/end", "-"), (".git/rebase-apply/next", "-")];
     assert_eq!(check(&setup, attack, &gone), [".git/rebase-apply/next", ".git/rebase-merge/end"]);

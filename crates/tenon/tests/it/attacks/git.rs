@@ -93,8 +93,15 @@ python3 write.py; printf '%040d\t%s/new\0' 1 $TOP > .git/MERGE_RR; echo end"#,
         "for git in .git .git/worktrees/w b; do mkdir -p $git/rebase-merge $git/rebase-apply; for name in rebase-merge/msgnum rebase-merge/end rebase-apply/next rebase-apply/last; do echo '$(touch ~/evil)' > $git/$name; done; done; echo end",
     )])
         .prepare("git init -q -b main .; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one; git worktree add -q w; git clone -q --bare . b")
-        .prints(&["end", ".git/rebase-merge/msgnum was written and is no number; git's prompt for shells would run what stands there; taken out"])
+        .prints(&["end", ".git/rebase-merge/msgnum was written as git does not write it; programs that read it would run what stands there, or hand it to git as options; taken out"])
         .after("! grep -rqs evil .git b")
+        .needs(&["git"]),
+    row("git: options where hashes of a rebase are", &[Call::Script(
+        "h=$(echo 'touch ~/evil' | git commit-tree HEAD^{tree}); for git in .git .git/worktrees/w b; do mkdir -p $git/rebase-merge $git/rebase-apply $git/sequencer; echo 1 | tee $git/rebase-apply/next > $git/rebase-apply/last; printf '%s\\n' --output=$HOME/evil --format=%B $h > $git/rebase-apply/rewritten; for name in rebase-apply/original-commit rebase-apply/orig-head rebase-merge/onto rebase-merge/head-name rebase-merge/stopped-sha sequencer/head REBASE_HEAD ORIG_HEAD; do echo --output=$HOME/evil > $git/$name; done; printf 'pick --output=%s/evil\\n' $HOME | tee $git/sequencer/todo > $git/rebase-merge/git-rebase-todo; echo From --output=$HOME/evil Mon > $git/rebase-apply/0001; done; echo end",
+    )])
+        .prepare("git init -q -b main .; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one; git worktree add -q w; git clone -q --bare . b")
+        .prints(&["end", ".git/rebase-apply/rewritten was written as git does not write it", "REBASE_HEAD was written"])
+        .after("! grep -rs output .git b; git log --no-walk=unsorted $(cut -d' ' -f1 .git/rebase-apply/rewritten) --; test ! -e $USERHOME/evil")
         .needs(&["git"]),
     left!("git: a link in the index", "ln -s $TOP d; git add d; rm d; mkdir d; echo x > d/new; git add d; git commit -qm a; git checkout -f HEAD~0; ln -sfn $TOP d; git checkout -f .")
         .after("test ! -e $TOP/new"),

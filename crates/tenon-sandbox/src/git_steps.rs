@@ -1,0 +1,222 @@
+//! What git says in files of how far a rebase, patches or picks are, and whether only that is in them.
+//!
+//! Programs read these files and do not ask whether git wrote them: prompts have shells expand a number, and what should
+//! be the hash of a commit is an option of the `git log` that they start, if it begins with a hyphen. Pure.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// What a file may have in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GitStep {
+    /// The name of a branch, or the hash of a commit.
+    Branch,
+    /// Hashes, or the beginnings of such.
+    Hashes,
+    /// How far it is, or how far it goes.
+    Number,
+    /// A mail, whose first line has the hash of a commit.
+    Patch,
+    /// Lines of a command and a commit.
+    Picks,
+}
+
+/// Folders in a repository's own directory, and what they have in them, besides patches.
+const STEPS: [(&str, &str, GitStep); 24] = [
+    ("rebase-apply", "abort-safety", GitStep::Hashes),
+    ("rebase-apply", "head-name", GitStep::Branch),
+    ("rebase-apply", "last", GitStep::Number),
+    ("rebase-apply", "next", GitStep::Number),
+    ("rebase-apply", "onto", GitStep::Hashes),
+    ("rebase-apply", "orig-head", GitStep::Hashes),
+    ("rebase-apply", "original-commit", GitStep::Hashes),
+    ("rebase-apply", "rewritten", GitStep::Hashes),
+    ("rebase-merge", "amend", GitStep::Hashes),
+    ("rebase-merge", "done", GitStep::Picks),
+    ("rebase-merge", "end", GitStep::Number),
+    ("rebase-merge", "git-rebase-todo", GitStep::Picks),
+    ("rebase-merge", "git-rebase-todo.backup", GitStep::Picks),
+    ("rebase-merge", "head-name", GitStep::Branch),
+    ("rebase-merge", "msgnum", GitStep::Number),
+    ("rebase-merge", "onto", GitStep::Hashes),
+    ("rebase-merge", "orig-head", GitStep::Hashes),
+    ("rebase-merge", "rewritten-list", GitStep::Hashes),
+    ("rebase-merge", "rewritten-pending", GitStep::Hashes),
+    ("rebase-merge", "squash-onto", GitStep::Hashes),
+    ("rebase-merge", "stopped-sha", GitStep::Hashes),
+    ("sequencer", "abort-safety", GitStep::Hashes),
+    ("sequencer", "head", GitStep::Hashes),
+    ("sequencer", "todo", GitStep::Picks),
+];
+
+/// Where patches are, each by its number.
+const PATCHES: &str = "rebase-apply";
+
+/// Files beside these folders with the hashes of the commits that it is about.
+const HEADS: [&str; 5] =
+    ["CHERRY_PICK_HEAD", "MERGE_HEAD", "ORIG_HEAD", "REBASE_HEAD", "REVERT_HEAD"];
+
+/// Commands of a list that are followed by a commit.
+const OF_COMMITS: [&str; 15] = [
+    "d", "drop", "e", "edit", "f", "fixup", "m", "merge", "p", "pick", "r", "revert", "reword",
+    "s", "squash",
+];
+
+/// Behind such a command: the message comes from that commit, too.
+const OF_MESSAGES: [&str; 2] = ["-C", "-c"];
+
+/// The longest number, with the end of its line.
+const NUMBER_BYTES_MAX: usize = 32;
+
+impl GitStep {
+    /// Returns what a file of this very name has in it that is in a folder of a repository's own directory.
+    pub(crate) fn within(folder: &OsStr, name: &OsStr) -> Option<Self> {
+        let is_number = || name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+        if folder == PATCHES && !name.is_empty() && is_number() {
+            return Some(Self::Patch);
+        }
+        let found = STEPS.iter().find(|(above, known, _)| folder == *above && name == *known);
+        found.map(|(_, _, step)| *step)
+    }
+
+    /// Returns what a file of this very name has in it that is in a repository's own directory.
+    pub(crate) fn beside(name: &OsStr) -> Option<Self> {
+        HEADS.iter().any(|known| name == *known).then_some(Self::Hashes)
+    }
+
+    /// Returns what a path ends with: such a folder and such a file in it.
+    pub(crate) fn at_end_of(path: &Path) -> Option<Self> {
+        Self::within(path.parent()?.file_name()?, path.file_name()?)
+    }
+
+    /// Whether nothing is in it that is neither git's nor harmless.
+    pub(crate) fn is_sound(self, bytes: &[u8]) -> bool {
+        match self {
+            Self::Branch => is_branch(bytes),
+            Self::Hashes => are_hashes(bytes),
+            Self::Number => {
+                bytes.len() <= NUMBER_BYTES_MAX
+                    && bytes.trim_ascii_end().iter().all(u8::is_ascii_digit)
+            }
+            Self::Patch => is_patch(bytes),
+            Self::Picks => String::from_utf8_lossy(bytes).split(['\n', '\r']).all(is_pick),
+        }
+    }
+}
+
+/// Whether a repository's own directory has such files in a folder of this very name.
+pub(crate) fn has_steps(folder: &OsStr) -> bool {
+    STEPS.iter().any(|(above, _, _)| folder == *above)
+}
+
+fn are_hashes(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| byte.is_ascii_hexdigit() || byte.is_ascii_whitespace())
+}
+
+fn is_branch(bytes: &[u8]) -> bool {
+    let bytes = bytes.trim_ascii();
+    let is_plain = |byte: &u8| !byte.is_ascii_whitespace() && !byte.is_ascii_control();
+    let is_name = || {
+        bytes.starts_with(b"refs/")
+            && bytes.iter().all(is_plain)
+            && !bytes.split(|byte| *byte == b'/').any(|part| part.starts_with(b"-"))
+            && !is_expanded(bytes)
+    };
+    are_hashes(bytes) || bytes == b"detached HEAD" || is_name()
+}
+
+/// Whether a shell would run something of it where it expands it.
+fn is_expanded(bytes: &[u8]) -> bool {
+    bytes.contains(&b'`') || bytes.windows(2).any(|pair| matches!(pair, [b'$', b'(' | b'[' | b'{']))
+}
+
+/// The second word is taken for a commit, whether that ends with the first blank or with all of them.
+fn is_patch(bytes: &[u8]) -> bool {
+    let first = bytes.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+    let first = String::from_utf8_lossy(first);
+    [first.split(' ').nth(1), first.split_whitespace().nth(1)].into_iter().flatten().all(is_commit)
+}
+
+/// Whether a line of a list names no commit that is none.
+fn is_pick(line: &str) -> bool {
+    let mut words = line.split_whitespace().peekable();
+    let Some(command) = words.next() else { return true };
+    if OF_COMMITS.contains(&command) {
+        words.next_if(|word| OF_MESSAGES.contains(word));
+        return words.next().is_none_or(is_commit);
+    }
+    !command.starts_with('-')
+}
+
+/// Whether a word is no option, and does not become one where it is a word of a command line.
+fn is_commit(word: &str) -> bool {
+    let is_option = word.strip_prefix('-').is_some_and(|rest| !rest.is_empty());
+    !is_option && !word.contains(['"', '\'', '\\', '$', '`'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_writes_is_sound() {
+        let hash = "0123456789abcdef0123456789abcdef01234567";
+        let check = |step: GitStep, texts: &[&str]| {
+            for text in texts {
+                let text = text.replace("HASH", hash);
+                assert!(step.is_sound(text.as_bytes()), "{step:?}: {text}");
+            }
+        };
+        check(GitStep::Number, &["", "1", "12\n"]);
+        check(GitStep::Hashes, &["", "HASH", "HASH\n", "0123456\n", "HASH HASH\nHASH HASH\n"]);
+        check(
+            GitStep::Branch,
+            &["refs/heads/a/b-c\n", "detached HEAD\n", "HASH\n", "refs/heads/é$1"],
+        );
+        let first =
+            ["From HASH Mon Sep 17 00:00:00 2001\nFrom: a\n", "From - Tue\n", "", "From: a b\n"];
+        check(GitStep::Patch, &first);
+        let rebase = "label onto\n\n# Branch side\nreset onto\npick HASH -x is \"new\" $(now)\nlabel side\nreset onto # one\n\
+             merge -C HASH side # Merge -x 'side'\nfixup -C HASH b\nf HASH\nexec make -j \"$N\" `a`\nx -e\nbreak\nnoop\n\
+             update-ref refs/heads/a\n\n# Rebase a..b onto c\n#\n# p, pick <commit> = use commit\n";
+        check(GitStep::Picks, &[rebase, "pick HEAD~2\nrevert HASH Revert \"a\"\n", "", "p a^{}"]);
+    }
+
+    #[test]
+    fn options_and_what_shells_expand_are_found() {
+        let check = |step: GitStep, texts: &[&str]| {
+            for text in texts {
+                assert!(!step.is_sound(text.as_bytes()), "{step:?}: {text}");
+            }
+        };
+        check(GitStep::Number, &["-1", "$(id)", "0000000000000000000000000000000000"]);
+        check(
+            GitStep::Hashes,
+            &["--output=x", "abc\n-x\n", "abc -x\n", "refs/heads/a", "a\0", "$a"],
+        );
+        let branches =
+            ["-x", "refs/heads/-x", "refs/heads/$(id)", "refs/heads/`id`", "refs/a b", "refs/${a}"];
+        check(GitStep::Branch, &branches);
+        let first = [
+            "From --output=x Mon\n",
+            "From\tx --output=y\n",
+            "From  -x\n",
+            "From \"--output=x\" Mon\n",
+        ];
+        check(GitStep::Patch, &first);
+        check(
+            GitStep::Picks,
+            &[
+                "pick --output=x\n",
+                "noop\n  e\t -x\n",
+                "fixup -C --output=x a\n",
+                "pick -C -C\n",
+                "merge -c -x a\n",
+                "exec true\rpick -x\n",
+                "pick\u{a0}-x",
+                "pick '--output=x'\n",
+                "--output=x\n",
+            ],
+        );
+    }
+}
