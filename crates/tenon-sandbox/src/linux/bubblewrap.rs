@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, MemfdFlags, Mode, OFlags, ResolveFlags, SeekFrom, fstat, openat2};
 use rustix::io::{Errno, FdFlags};
 
-use super::carve::carve_outs;
+use super::carve::{CarveOut, carve_outs};
 use super::control::{Control, exit, open_null, replace, reset_signals};
 use super::inside::{PROC_MASKS, become_user};
 use super::layout::{Layout, Part, Step, unless_exchanged};
@@ -123,6 +123,12 @@ impl Arguments {
         Ok(())
     }
 
+    /// Not what lies behind a link, which has a path of its own.
+    fn bind_itself(&mut self, path: &Path, access: Access) -> Result<(), Errno> {
+        let handle = open_plain(path).ok();
+        handle.map_or(Ok(()), |handle| self.bind_open(handle, path, access))
+    }
+
     /// An empty folder of this command's alone.
     fn fresh(&mut self, target: impl AsRef<OsStr>, mode: u32, bytes_max: u64) {
         self.option("--perms", format!("{mode:04o}"));
@@ -169,14 +175,13 @@ fn arguments(enclosure: &Enclosure) -> Result<Arguments, Errno> {
             hide(&mut arguments, &path, &path, private)?;
         }
     }
-    steps(&mut arguments, enclosure, private)?;
-    for carve_out in carve_outs(inside)? {
-        let path = carve_out.path();
-        // What lies behind a link has a path of its own.
-        if let Ok(handle) = open_plain(&path) {
-            let access = if carve_out.read_only { Access::Read } else { Access::Write };
-            arguments.bind_open(handle, &path, access)?;
-        }
+    let (frozen, pinned): (Vec<_>, Vec<_>) =
+        carve_outs(inside)?.into_iter().partition(|carve_out| carve_out.read_only);
+    let pinned = pinned.iter().map(CarveOut::path);
+    let pinned = pinned.filter(|path| needs_pin(&layout.steps, inside, path)).collect();
+    steps(&mut arguments, enclosure, private, pinned)?;
+    for path in frozen.iter().map(CarveOut::path) {
+        arguments.bind_itself(&path, Access::Read)?;
     }
     // On what was bound, or that would cover it.
     for path in inside.hidden.iter().filter(|path| shows(&layout.steps, path)) {
@@ -194,11 +199,16 @@ fn steps(
     arguments: &mut Arguments,
     Enclosure { layout, inside, .. }: &Enclosure,
     private: &OwnedFd,
+    mut pinned: Vec<PathBuf>,
 ) -> Result<(), Errno> {
     let mounts = Mounts::of_this_process();
     let with_fresh = layout.steps.iter().zip(fresh_folders(&layout.steps));
     for (number, (step, fresh)) in with_fresh.enumerate() {
         let Step { path, part } = step;
+        // They would cover what is beneath, which comes after what is above.
+        for above in pinned.extract_if(.., |pinned| path.starts_with(pinned)) {
+            arguments.bind_itself(&above, Access::Write)?;
+        }
         let above = above(&layout.steps, path);
         if let Some(Step { part: Part::Kept { writable: true, .. }, .. }) = above {
             // A command may have put links here; what is not plainly there is not bound.
@@ -232,6 +242,9 @@ fn steps(
                 }
             }
         }
+    }
+    for path in pinned {
+        arguments.bind_itself(&path, Access::Write)?;
     }
     Ok(())
 }
@@ -276,6 +289,15 @@ fn open_private(path: &Path, made: Identity) -> Result<OwnedFd, Errno> {
 fn open_in(private: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     openat2(private, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)
+}
+
+/// Whether a command could move what is at `path` if it were not bound on itself: it may write the folder that this lies
+/// in, and nothing is bound there already.
+fn needs_pin(steps: &[Step], inside: &Inside, path: &Path) -> bool {
+    let is_writable = |step: &Step| matches!(step.part, Part::Kept { writable: true, .. });
+    !steps.iter().any(|step| step.path == path)
+        && above(steps, path).is_some_and(is_writable)
+        && !is_only_read(inside, path)
 }
 
 /// Returns the step in whose tree `path` lies.
@@ -355,6 +377,7 @@ impl Readable for Enclosure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linux::request::Owner;
 
     fn steps() -> Vec<Step> {
         let kept = |source: &str, writable| Part::Kept { source: source.into(), writable };
@@ -424,6 +447,31 @@ mod tests {
         check("/home/u/work/a/state", true);
         check("/home/u/work/a", true);
         check("/home/u/work", false);
+    }
+
+    #[test]
+    fn what_a_command_could_move_is_bound_on_itself() {
+        let steps = steps();
+        let check = |path: &str, read_only: &[&str], expected| {
+            let read_only = read_only.iter().map(PathBuf::from).collect();
+            let root = PathBuf::from("/home/u/work/a");
+            let inside = Inside {
+                is_enclosed: true,
+                folder: root.clone(),
+                owner: Owner { user: 1, group: 1 },
+                roots: vec![root],
+                repositories: Vec::new(),
+                read_only,
+                lifted: Vec::new(),
+                hidden: Vec::new(),
+            };
+            assert_eq!(needs_pin(&steps, &inside, Path::new(path)), expected, "{path}");
+        };
+        check("/home/u/work/a/run", &[], true);
+        check("/home/u/work/a/run", &["/home/u/work/a"], false);
+        check("/home/u/.cargo/registry", &[], false);
+        check("/home/u/.cache", &[], false);
+        check("/home/u/work/a", &[], false);
     }
 
     #[test]
