@@ -80,7 +80,7 @@ pub use source::Source;
 pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillTarget};
 pub use tier::{Tier, Wanted};
 pub use workspace::{
-    Access, ContentHash, ContentHasher, EntryKind, Expected, FileError, Location, OpenFile,
-    OpenRoots, Outside, ProtectedNames, RootMoved, Seen, Walk, WalkEntry, WalkOptions, Workspace,
-    WriteOptions, Written,
+    Access, ContentHash, ContentHasher, EntryKind, Expected, FileError, LiftedWrite, Location,
+    OpenFile, OpenRoots, Outside, ProtectedNames, RootMoved, Seen, Walk, WalkEntry, WalkOptions,
+    Workspace, WriteOptions, Written,
 };

@@ -214,7 +214,16 @@ impl Dispatch {
                 ToolOutput::error("cancelled before it ran")
             }
             Ready::Call(tool, prepared) => {
-                self.judged(tool, call, prepared, (recorder, &mut started), cancel).await?
+                let looked = self.look_first(&prepared.action, &call.id, recorder).await?;
+                match looked {
+                    Ok(put_back) => {
+                        let seen = (recorder, &mut started);
+                        let mut output = self.judged(tool, call, prepared, seen, cancel).await?;
+                        put_back.iter().for_each(|lines| output.add_own(lines));
+                        output
+                    }
+                    Err(error) => ToolOutput::error(error),
+                }
             }
         };
         // Not every answer comes from a tool, and what is sent must be what stands in the log.
@@ -336,12 +345,8 @@ impl Dispatch {
         let mut output = layers.run(call, &context).await;
         let time = started.elapsed();
         self.receipts.after(&action, &output, time, &self.workspace).await;
-        match &action {
-            Action::Write { path, protected: true, .. } => {
-                self.sandbox.accept(&self.workspace, path)
-            }
-            Action::Run { .. } => self.reach.end_once(),
-            _ => {}
+        if matches!(action, Action::Run { .. }) {
+            self.reach.end_once();
         }
         self.note_tried(Some(call_id), recorder)?;
         for outcome in written.take_outcomes() {

@@ -3,9 +3,12 @@
 
 use std::path::PathBuf;
 
-use tenon_sandbox::{Access, Outside, Workspace};
+use tenon_sandbox::{Access, ContentHash, Expected, FileError, Outside, Workspace};
 
 use crate::policy::Action;
+
+/// The longest protected file that is written, as long as `edit_file` takes any.
+const BYTES_MAX: u64 = 16 << 20;
 
 /// What a call gets once it is approved.
 pub(super) enum Grant {
@@ -13,8 +16,9 @@ pub(super) enum Grant {
     Nothing,
     /// A file of the workspace that links lead to, by its own path.
     Linked(String),
-    /// One protected place in the workspace may be written.
-    Protected(PathBuf),
+    /// One protected place in the workspace may be written, as long as what is there is what was there
+    /// when the question was made.
+    Protected(PathBuf, Expected),
     /// A place outside.
     Outside(Outside, Access),
     /// A place outside that nobody may open, as the model wrote it, or one in the workspace.
@@ -25,11 +29,15 @@ impl Grant {
     /// Returns what a call with `action` needs.
     ///
     /// # Errors
-    /// One sentence for the model: the path leads elsewhere than when the action was made.
+    /// One sentence for the model: the path leads elsewhere than when the action was made, or to what cannot
+    /// be read, such as a folder.
     pub(super) fn of(action: &Action, workspace: &Workspace) -> Result<Self, String> {
         match action {
             Action::Write { path, protected: true, .. } => match workspace.locate(path) {
-                Ok(place) => Ok(Self::Protected(place.absolute)),
+                Ok(place) => {
+                    let found = found(path, workspace).map_err(|error| error.to_string())?;
+                    Ok(Self::Protected(place.absolute, found))
+                }
                 // The write itself says what is wrong with it.
                 Err(_) => Ok(Self::Nothing),
             },
@@ -52,7 +60,7 @@ impl Grant {
         match self {
             Self::Nothing | Self::Closed { .. } => None,
             Self::Linked(path) => Some(path.clone()),
-            Self::Protected(place) => Some(place.to_string_lossy().into_owned()),
+            Self::Protected(place, _) => Some(place.to_string_lossy().into_owned()),
             Self::Outside(found, _) => Some(found.absolute().to_string_lossy().into_owned()),
         }
     }
@@ -63,14 +71,14 @@ impl Grant {
         match self {
             Self::Outside(found, _) => escapes(found.written(), found.is_within(), &reason),
             Self::Closed { written, within } => escapes(written, *within, &reason),
-            Self::Nothing | Self::Linked(_) | Self::Protected(_) => reason,
+            Self::Nothing | Self::Linked(_) | Self::Protected(..) => reason,
         }
     }
 
     /// Whether what is opened is held by a handle or compared with what was shown, whatever the path
     /// leads to by now.
     pub(super) fn holds_a_place(&self) -> bool {
-        matches!(self, Self::Protected(_) | Self::Outside(..))
+        matches!(self, Self::Protected(..) | Self::Outside(..))
     }
 
     /// Returns the workspace of the approved call.
@@ -82,11 +90,20 @@ impl Grant {
             Self::Nothing | Self::Linked(_) => Ok(workspace),
             // Policy lets none of these through.
             Self::Closed { written, .. } => Err(elsewhere(written)),
-            Self::Protected(place) => Ok(workspace.with_lifted(place)),
+            Self::Protected(place, found) => Ok(workspace.with_lifted(place, *found)),
             Self::Outside(found, access) => {
                 workspace.with_grant(found, *access).map_err(|_| elsewhere(found.written()))
             }
         }
+    }
+}
+
+/// Returns what is at a path; a folder is an error, as it is to the write.
+fn found(path: &str, workspace: &Workspace) -> Result<Expected, FileError> {
+    match workspace.read(path, BYTES_MAX) {
+        Ok(bytes) => Ok(Expected::Hash(ContentHash::of(&bytes))),
+        Err(FileError::NotFound { .. }) => Ok(Expected::Absent),
+        Err(error) => Err(error),
     }
 }
 

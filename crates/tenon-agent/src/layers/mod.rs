@@ -5,6 +5,7 @@ mod approve;
 mod checkpoint;
 mod checks;
 mod dispatch;
+mod first_look;
 mod git_index;
 mod grant;
 mod hollow;

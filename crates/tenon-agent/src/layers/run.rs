@@ -1,4 +1,5 @@
-//! Whatever happens inside this layer, the call gets an answer.
+//! Whatever happens inside this layer, the call gets an answer, and what it wrote with leave at a protected
+//! place is known to be no command's.
 //!
 //! A panic becomes an error result. A tool that does not stop by itself when the turn is
 //! cancelled is dropped after a moment.
@@ -34,12 +35,14 @@ impl Layer for Run {
             context.cancel.cancelled().await;
             tokio::time::sleep(CANCEL_GRACE).await;
         };
-        tokio::select! {
+        let output = tokio::select! {
             result = run => result.unwrap_or_else(|panic| {
                 ToolOutput::error(format_args!("the tool failed inside: {}", words(&*panic)))
             }),
             () = overdue => ToolOutput::error("cancelled while it ran"),
-        }
+        };
+        context.sandbox.accept(&context.workspace);
+        output
     }
 }
 

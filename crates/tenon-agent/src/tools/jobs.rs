@@ -11,7 +11,8 @@ use std::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{
-    Changes, Exit, JobEnd, JobId, JobReading, JobStatus, Jobs, Network, Output, Tier, Workspace,
+    Changes, Exit, JobEnd, JobId, JobReading, JobStatus, Jobs, Network, Output, ProtectedChange,
+    Tier, Workspace,
 };
 
 use super::{
@@ -260,6 +261,12 @@ pub(crate) fn news(jobs: &Jobs, masking: &Masking, workspace: &Workspace) -> Opt
     let put_back = put_back.map(|change| change.path.clone()).collect();
     let text = news.iter().map(told).collect::<Vec<_>>().join("\n");
     (!news.is_empty()).then_some(News { text, put_back })
+}
+
+/// Returns what is told where something was put back before a file tool writes: lines of their own.
+pub(crate) fn put_back_first(changes: &[ProtectedChange], workspace: &Workspace) -> String {
+    let notes = notes(&[], lines(changes, &Kept::default()), None);
+    (notes + &where_kept(changes, workspace)).trim_start().to_owned()
 }
 
 fn list(jobs: &Jobs, masking: &Masking) -> String {

@@ -62,7 +62,7 @@ pub use diff::{diff_ops, hunks};
 pub(crate) use edit_file::EarlierEdits;
 pub use foreseen::protected_writes;
 pub use function::tool;
-pub(crate) use jobs::news as job_news;
+pub(crate) use jobs::{news as job_news, put_back_first};
 pub(crate) use judge::Judge;
 pub use listed::Held;
 pub(crate) use protected::answer_in;

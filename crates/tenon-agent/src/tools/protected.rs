@@ -333,11 +333,9 @@ fn expected(change: &ProtectedChange, context: &ToolContext) -> Option<Expected>
 /// Writes what the command wrote. The model has not seen it: that is left as it is.
 fn write(change: &ProtectedChange, expected: Expected, context: &ToolContext) -> bool {
     let (Some(path), Some(found)) = (change.path.to_str(), &change.found) else { return false };
-    let workspace = context.workspace.clone().with_lifted(&change.path);
+    let workspace = context.workspace.clone().with_lifted(&change.path, expected);
     let is_written = workspace.write(path, found, expected).is_ok();
-    if is_written {
-        context.sandbox.accept(&context.workspace, path);
-    }
+    context.sandbox.accept(&workspace);
     is_written
 }
 

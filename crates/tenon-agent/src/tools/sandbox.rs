@@ -5,6 +5,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    io,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -15,8 +16,8 @@ use std::{
 use tenon_sandbox::{
     Attended, Checkpoint, Command, CommandError, CommandLimits, GUARDED_FOLDERS_MAX, HostRule,
     HostTried, Jobs, Limits, Network, NetworkEvent, NetworkGrant, OutOfSight, Output, OutsideRoots,
-    Profile, ProgramOutOfSight, Sandbox as Walls, Settings, Stream, Tier, Wanted, Workspace,
-    has_rights_of_another,
+    Profile, ProgramOutOfSight, ProtectedChange, Sandbox as Walls, Settings, Stream, Tier, Wanted,
+    Workspace, has_rights_of_another,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -254,11 +255,24 @@ impl Sandbox {
         Attended::new(command, self.walls(), on_output)
     }
 
-    /// Takes in that a protected file was written with leave, so that what runs in the background
-    /// is not blamed for it.
-    pub(crate) fn accept(&self, workspace: &Workspace, path: &str) {
-        if let (Some(walls), Ok(place)) = (&self.walls, workspace.locate(path)) {
-            walls.accept(&place.absolute);
+    /// Looks before the protected file at `path` is written with leave, and returns what was put back of what commands
+    /// wrote.
+    ///
+    /// # Errors
+    /// [`io::Error`] if it cannot be known that what is there is no command's.
+    pub(crate) async fn look_first(&self, path: &Path) -> io::Result<Vec<ProtectedChange>> {
+        match &self.walls {
+            Some(walls) => walls.look_first(path).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Takes in what was written at a protected place that `workspace` lets be written, so that what runs
+    /// in the background is not blamed for it. Nothing was where the write failed.
+    pub(crate) fn accept(&self, workspace: &Workspace) {
+        let written = self.walls.as_ref().and_then(|_| workspace.lifted_write());
+        if let (Some(walls), Some(written)) = (self.walls(), written) {
+            walls.accept(&written);
         }
     }
 

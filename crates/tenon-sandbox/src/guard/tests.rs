@@ -1,3 +1,4 @@
+mod accepted;
 mod halves;
 mod mapped;
 mod moves;

@@ -10,6 +10,7 @@ mod describe;
 mod git_settings;
 mod homes;
 mod listeners;
+mod looks;
 mod own_folders;
 mod plan;
 pub(crate) mod programs;
@@ -302,20 +303,6 @@ impl Sandbox {
             Ok(prepared) => prepared.map_err(CommandError::Walls),
             Err(_) => Err(CommandError::Helper { source: io::Error::other("its walls panicked") }),
         }
-    }
-
-    /// Looks whether commands that run now changed protected names, puts them back and tells.
-    /// Every look is also for what ran before it.
-    pub async fn look(&self) -> Vec<ProtectedChange> {
-        let shared = Arc::clone(&self.shared);
-        let task = move || shared.lock().guard.look();
-        off_thread(task).await.unwrap_or_default()
-    }
-
-    /// Takes in that what is at `path`, absolute and without links, was written with leave: looks
-    /// after commands that run now leave it as it is.
-    pub fn accept(&self, path: &Path) {
-        self.shared.lock().guard.accept(path);
     }
 
     async fn finish(&self, command: &Command) -> Vec<ProtectedChange> {

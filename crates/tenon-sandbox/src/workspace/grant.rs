@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use super::outside::{Access, Identity, Outside};
 use super::read::{OpenFile, check_regular};
 use super::resolve::{Node, Resolved};
-use super::{EntryKind, FileError, Root, Workspace};
+use super::{EntryKind, Expected, FileError, Root, Workspace};
 use crate::linux::openat::{look_at, open_beneath};
 
 /// Stands where the index of a root would: the file is in none.
@@ -36,6 +36,25 @@ struct State {
     folder: Arc<OwnedFd>,
     made: bool,
     identity: Option<Identity>,
+}
+
+/// A protected place that may be written all the same: somebody said yes to it by its name.
+#[derive(Debug)]
+pub(super) struct Lifted {
+    place: PathBuf,
+    /// What was there when the question was made.
+    expected: Expected,
+    written: Mutex<Option<LiftedWrite>>,
+}
+
+/// What a write with leave put at a protected place: what [`crate::Sandbox::accept`] goes by, whatever
+/// is there by then.
+#[derive(Debug, Clone)]
+pub struct LiftedWrite {
+    pub(crate) place: PathBuf,
+    pub(crate) bytes: Arc<[u8]>,
+    /// The permissions that the file got.
+    pub(crate) mode: u32,
 }
 
 impl Workspace {
@@ -82,12 +101,32 @@ impl Workspace {
     }
 
     /// Returns a workspace in which the protected place `absolute`, as [`super::Location`] has it,
-    /// can be written.
+    /// can be written, as long as `expected` is there: what somebody said yes to was made from that.
     #[must_use]
-    pub fn with_lifted(self, absolute: &Path) -> Self {
+    pub fn with_lifted(self, absolute: &Path, expected: Expected) -> Self {
         let mut shared = Arc::unwrap_or_clone(self.shared);
-        shared.lifted.push(absolute.to_path_buf());
+        let (place, written) = (absolute.to_path_buf(), Mutex::default());
+        shared.lifted.push(Arc::new(Lifted { place, expected, written }));
         Self { shared: Arc::new(shared), recording: self.recording }
+    }
+
+    /// Returns what was written last at a place of [`Workspace::with_lifted`]; none where nothing was.
+    ///
+    /// ```
+    /// use tenon_sandbox::{Expected, Workspace};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let workspace = Workspace::open(folder.path())?;
+    /// let place = workspace.locate(".envrc")?.absolute;
+    /// let workspace = workspace.with_lifted(&place, Expected::Absent);
+    /// assert!(workspace.lifted_write().is_none());
+    /// workspace.write(".envrc", b"export A=1\n", Expected::Absent)?;
+    /// assert!(workspace.lifted_write().is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn lifted_write(&self) -> Option<LiftedWrite> {
+        self.shared.lifted.iter().rev().find_map(|lifted| lifted.lock().clone())
     }
 
     pub(super) fn granted_file(&self, path: &OsStr) -> Option<&Arc<GrantedFile>> {
@@ -118,8 +157,36 @@ impl Workspace {
 
     /// Whether somebody said yes to writing this very place.
     pub(super) fn is_lifted(&self, found: &Resolved) -> bool {
+        found.root == GRANTED_FILE || self.lifted(found).is_some()
+    }
+
+    /// Returns this very place, if it is a protected one that somebody said yes to.
+    pub(super) fn lifted(&self, found: &Resolved) -> Option<&Lifted> {
         let absolute = self.absolute(found.root, &found.beneath);
-        found.root == GRANTED_FILE || self.shared.lifted.contains(&absolute)
+        let mut lifted = self.shared.lifted.iter().map(|lifted| &**lifted);
+        lifted.find(|lifted| lifted.place == absolute)
+    }
+}
+
+impl Lifted {
+    fn lock(&self) -> MutexGuard<'_, Option<LiftedWrite>> {
+        // Nothing that can panic runs under the lock.
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what must be there for a write that wants `expected` there.
+    pub(super) fn expected(&self, expected: Expected, shown: &str) -> Result<Expected, FileError> {
+        match (self.expected, expected) {
+            (Expected::Any, expected) | (expected, Expected::Any) => Ok(expected),
+            (shown_then, expected) if shown_then == expected => Ok(expected),
+            _ => Err(FileError::Changed { path: shown.to_owned() }),
+        }
+    }
+
+    /// Notes what was written there.
+    pub(super) fn written(&self, bytes: &[u8], mode: u32) {
+        let place = self.place.clone();
+        *self.lock() = Some(LiftedWrite { place, bytes: bytes.into(), mode });
     }
 }
 

@@ -33,6 +33,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 pub use self::error::FileError;
+pub use self::grant::LiftedWrite;
 pub use self::hash::{ContentHash, ContentHasher};
 pub(crate) use self::in_place::check_in_place;
 pub use self::in_place::{OpenRoots, RootMoved};
@@ -49,7 +50,7 @@ pub(crate) use self::write::is_temporary;
 pub use self::write::{Expected, ProtectedNames, WriteOptions, Written};
 
 use self::closed::Closed;
-use self::grant::GrantedFile;
+use self::grant::{GrantedFile, Lifted};
 use self::in_place::OpenRoot;
 use self::seen::SeenTable;
 use crate::filter::{SharedFilter, TextFilter};
@@ -78,8 +79,7 @@ struct Shared {
     toolchains: Vec<PathBuf>,
     /// What is inside a root and not opened with it.
     closed: Vec<(PathBuf, Closed)>,
-    /// Protected places that may be written all the same: somebody said yes to each by its name.
-    lifted: Vec<PathBuf>,
+    lifted: Vec<Arc<Lifted>>,
     /// Files outside of every root that somebody said yes to.
     files: Vec<Arc<GrantedFile>>,
     seen: Arc<SeenTable>,

@@ -98,9 +98,13 @@ impl Workspace {
         bytes: &[u8],
         options: impl Into<WriteOptions>,
     ) -> Result<Written, FileError> {
-        let options = options.into();
+        let mut options = options.into();
         let mut found = self.resolve(path)?;
         self.check_in_place(found.root)?;
+        let lifted = self.lifted(&found);
+        if let Some(lifted) = lifted {
+            options.expected = lifted.expected(options.expected, path)?;
+        }
         self.check_writable(path, &found, options)?;
         // Grows with each folder that is made.
         let mut at = self.absolute(found.root, found.folder_path());
@@ -114,15 +118,17 @@ impl Workspace {
         self.save(path, |recording| recording.before_replacing(&at, &found.name))?;
         let (expected, found) = (options.expected, &found);
         let replacing = Replacing { path, found, temporary, bytes, expected };
-        let in_place = match replacing.by_rename() {
-            Ok(()) => false,
+        let (in_place, mode) = match replacing.by_rename() {
+            Ok(mode) => (false, mode),
             Err(Failure::Error(error)) => return Err(error),
             Err(Failure::TryInPlace | Failure::NeedsName) => {
                 self.save(path, |recording| recording.before_writing(&at, &found.name))?;
-                replacing.in_place(self.further_names(&at, found))?;
-                true
+                (true, replacing.in_place(self.further_names(&at, found))?)
             }
         };
+        if let Some(lifted) = lifted {
+            lifted.written(bytes, mode.as_raw_mode());
+        }
         if let Some(granted) = self.granted_file(OsStr::new(path)) {
             granted.written(&found.folder);
         }
@@ -210,7 +216,8 @@ impl Replacing<'_> {
         }
     }
 
-    fn by_rename(&self) -> Result<(), Failure> {
+    /// Returns the permissions that the file got.
+    fn by_rename(&self) -> Result<Mode, Failure> {
         let found = self.found;
         if let Some(node) = &found.node {
             self.check_permission(node).map_err(Failure::Error)?;
@@ -221,7 +228,7 @@ impl Replacing<'_> {
         }
     }
 
-    fn put_in_place(&self, mut temporary: Temporary<'_>) -> Result<(), Failure> {
+    fn put_in_place(&self, mut temporary: Temporary<'_>) -> Result<Mode, Failure> {
         let found = self.found;
         if let Some(node) = &found.node {
             carry_over(node, &temporary.file).map_err(|_| Failure::TryInPlace)?;
@@ -235,6 +242,7 @@ impl Replacing<'_> {
             })
             .and_then(|()| temporary.file.sync_all())
             .map_err(|source| Failure::Error(self.io(source)))?;
+        let mode = mode_of(&temporary.file).map_err(|errno| Failure::Error(self.fail(errno)))?;
         self.check_expected().map_err(Failure::Error)?;
         let flags = match (&found.node, self.expected) {
             (None, Expected::Absent) => RenameFlags::NOREPLACE,
@@ -253,7 +261,7 @@ impl Replacing<'_> {
             Err(errno) => return Err(Failure::Error(self.fail(errno))),
         }
         sync_folder(&found.folder);
-        Ok(())
+        Ok(mode)
     }
 
     /// A rename asks only the directory; a file that this user may not write stays as it is.
@@ -309,7 +317,7 @@ impl Replacing<'_> {
         Err(FileError::Changed { path: self.path.to_owned() })
     }
 
-    fn in_place(&self, own_names: u64) -> Result<(), FileError> {
+    fn in_place(&self, own_names: u64) -> Result<Mode, FileError> {
         let Some(node) = &self.found.node else {
             return Err(self.fail(Errno::ACCESS));
         };
@@ -343,7 +351,8 @@ impl Replacing<'_> {
         file.write_all(self.bytes)
             .and_then(|()| file.set_len(length))
             .and_then(|()| file.sync_all())
-            .map_err(|source| self.io(source))
+            .map_err(|source| self.io(source))?;
+        mode_of(&file).map_err(|errno| self.fail(errno))
     }
 }
 
@@ -434,6 +443,10 @@ fn carry_over(node: &Node, file: &File) -> Result<(), Errno> {
 /// program that runs as the owner or with the group of the file, as after every write but root's.
 fn keep_mode(node: &Node, file: &File) -> io::Result<()> {
     Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(node.stat.st_mode) - SET_ID)?)
+}
+
+fn mode_of(file: &File) -> Result<Mode, Errno> {
+    Ok(Mode::from_raw_mode(rustix::fs::fstat(file)?.st_mode))
 }
 
 fn carry_over_attributes(node: &Node, file: &File) -> Result<(), Errno> {

@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use tenon_sandbox::{Access, EntryKind, Expected, FileError, Outside, WalkOptions, Workspace};
+use tenon_sandbox::{
+    Access, ContentHash, EntryKind, Expected, FileError, Outside, WalkOptions, Workspace,
+};
 
 use crate::files::{Fixture, fixture};
 
@@ -230,7 +232,7 @@ fn a_protected_name_is_lifted_at_one_place() {
     fs::create_dir_all(fixture.root.join(".git/hooks")).unwrap();
     symlink(".git/hooks", fixture.root.join("innocent")).unwrap();
     let place = fixture.workspace.locate("innocent/pre-commit").unwrap().absolute;
-    let workspace = fixture.workspace.clone().with_lifted(&place);
+    let workspace = fixture.workspace.clone().with_lifted(&place, Expected::Any);
     let write = |path: &str| workspace.write(path, b"x", Expected::Any).map(|_| ());
     for path in [".git/hooks/pre-push", "innocent/pre-push", ".envrc", ".git/hooks/pre-commit/x"] {
         assert!(matches!(write(path), Err(FileError::Protected { .. })), "{path}");
@@ -242,4 +244,37 @@ fn a_protected_name_is_lifted_at_one_place() {
     fs::create_dir(fixture.root.join(".vscode")).unwrap();
     symlink(".vscode", fixture.root.join("innocent")).unwrap();
     assert!(matches!(write("innocent/pre-commit"), Err(FileError::Protected { .. })));
+}
+
+#[test]
+fn a_protected_name_is_lifted_for_what_was_there_when_it_was_asked_about() {
+    let check = |then: Option<&str>, now: Option<&str>| {
+        let fixture = fixture();
+        let file = fixture.root.join(".envrc");
+        let put = |text: Option<&str>| match text {
+            Some(text) => fs::write(&file, text).unwrap(),
+            None => drop(fs::remove_file(&file)),
+        };
+        put(then);
+        let expected = |text: Option<&str>| {
+            text.map_or(Expected::Absent, |text| Expected::Hash(ContentHash::of(text.as_bytes())))
+        };
+        let workspace = fixture.workspace.clone().with_lifted(&file, expected(then));
+        put(now);
+        // A tool reads it before it writes.
+        for expected in [expected(now), Expected::Any] {
+            let written = workspace.write(".envrc", b"new", expected);
+            if then == now {
+                written.unwrap();
+                assert!(workspace.lifted_write().is_some());
+                break;
+            }
+            assert!(matches!(written, Err(FileError::Changed { .. })), "{written:?}");
+            assert!(workspace.lifted_write().is_none());
+            assert_eq!(fs::read_to_string(&file).ok().as_deref(), now);
+        }
+    };
+    for then in [None, Some("a"), Some("b")] {
+        [None, Some("a"), Some("b")].into_iter().for_each(|now| check(then, now));
+    }
 }

@@ -276,6 +276,90 @@ fn a_file_that_changed_while_a_person_was_asked_is_left_as_it_is() {
     assert_eq!(std::fs::read(home.work().join("pkg/.envrc")).unwrap(), b"mine\n");
 }
 
+/// A session in which a job runs `command` as soon as there is a file `go`, and then makes `gone`. Its calls come while
+/// it waits.
+fn beside_a_job(command: &str, calls: &[Value]) -> (Home, Terminal) {
+    let job = format!("while ! test -e go; do sleep 0.02; done; {command}; touch gone; sleep 100");
+    let job = json!({ "name": "bash", "arguments": { "command": job, "background": true } });
+    let calls: Vec<Value> = [&[job], calls].concat();
+    let home = Home::new(json!([{ "calls": calls }, { "text": "All done." }]));
+    std::fs::create_dir(home.work().join("pkg")).unwrap();
+    std::fs::write(home.work().join("pkg/.envrc"), "export A=1\n").unwrap();
+    let mut terminal = Terminal::start(&home, &["--plain"], 80, &[]);
+    terminal.wait_for_prompt();
+    terminal.press("go\r");
+    terminal.wait_for(ONCE, 1);
+    (home, terminal)
+}
+
+fn lets_the_job_go(home: &Home) {
+    std::fs::write(home.work().join("go"), "").unwrap();
+    while !home.work().join("gone").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Ends the session, and with it the job; returns the results of the calls, and what is in the file then.
+fn ended(home: &Home, terminal: &mut Terminal) -> (Vec<String>, String) {
+    terminal.wait_for("All done.", 1);
+    terminal.wait_for_prompt();
+    terminal.press("\x04");
+    assert_eq!(terminal.exit_code(), 0);
+    let results = home.logged("tool_result", "content");
+    let results = results.iter().map(|result| result.as_str().unwrap().to_owned()).collect();
+    (results, std::fs::read_to_string(home.work().join("pkg/.envrc")).unwrap())
+}
+
+fn edits(path: &str) -> Value {
+    let arguments = json!({ "path": path, "old_text": "A=1", "new_text": "A=2" });
+    json!({ "name": "edit_file", "arguments": arguments })
+}
+
+const EVIL: &str = "echo evil >> pkg/.envrc";
+
+#[test]
+fn a_yes_to_an_edit_is_none_to_what_a_job_wrote_while_the_question_stood() {
+    let (home, mut terminal) = beside_a_job(EVIL, &[edits("pkg/.envrc")]);
+    lets_the_job_go(&home);
+    terminal.press("y\r");
+    let (results, file) = ended(&home, &mut terminal);
+    assert!(results[1].starts_with("Error: pkg/.envrc changed on disk"), "{results:?}");
+    assert_eq!(file, "export A=1\n");
+}
+
+#[test]
+fn what_a_job_wrote_is_put_back_before_a_question_about_the_file() {
+    let other = json!({ "path": ".envrc", "content": "other\n" });
+    let other = json!({ "name": "write_file", "arguments": other });
+    let (home, mut terminal) = beside_a_job(EVIL, &[other, edits("pkg/.envrc")]);
+    lets_the_job_go(&home);
+    terminal.press("n\r");
+    terminal.wait_for(ONCE, 2);
+    let read = || std::fs::read_to_string(home.work().join("pkg/.envrc")).unwrap();
+    assert_eq!(read(), "export A=1\n");
+    terminal.press("y\r");
+    let (results, file) = ended(&home, &mut terminal);
+    assert!(results[2].contains("pkg/.envrc was changed; put back as it was"), "{results:?}");
+    assert_eq!(file, "export A=2\n");
+    // Nor does an undo bring it.
+    let mut tenon = Command::new(env!("CARGO_BIN_EXE_tenon"));
+    tenon.arg("undo").current_dir(home.work()).env_clear().envs(home.environment());
+    assert!(tenon.output().unwrap().status.success());
+    assert_eq!(read(), "export A=1\n");
+}
+
+#[test]
+fn nobody_is_asked_about_a_protected_folder_where_a_file_should_go() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("work/.vscode")).unwrap();
+    let arguments = json!({ "path": ".vscode", "content": "x" });
+    let call = json!({ "name": "write_file", "arguments": arguments });
+    let script = place.script(json!([{ "calls": [call] }, { "text": "done" }]));
+    place.run(&["--print", "--model", &script, "go"]).ends_with(0);
+    let logs = place.logs();
+    assert!(logs.contains("Is a directory: .vscode") && !logs.contains("yes"), "{logs}");
+}
+
 #[test]
 fn what_nobody_could_be_asked_about_is_in_the_list_of_what_was_refused() {
     let place = Place::new();

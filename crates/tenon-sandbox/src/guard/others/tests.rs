@@ -79,6 +79,8 @@ fn check(setup: &str, roots: &[&str], steps: &[&str], expected: &[(&str, &str)])
     assert_eq!(found, expected, "{steps:?}");
 }
 
+const EVIL_FILES: &str = "echo evil > .envrc; echo evil > .mcp.json";
+
 const EVIL: &str = "echo evil > .envrc; echo evil > .mcp.json; rm -f .zed/tasks.json; \
                     git config core.fsmonitor evil";
 
@@ -103,6 +105,22 @@ fn what_another_session_writes_is_not_taken_for_what_was_there() {
     of(&two, &["A+", "A+", EVIL, "B+", "A-", EVIL, "B-", "B+", "A-", "B-"]);
     // A session that ended is not asked.
     of(&two, &["A+", EVIL, "A-", "B+", EVIL, "B-"]);
+}
+
+#[test]
+fn a_look_before_a_write_puts_back_what_another_session_wrote() {
+    let mut place = Place::new("echo own > .envrc", &["", ""]);
+    let (envrc, roots) = (place.root.join(".envrc"), [place.root.clone()]);
+    place.begin(0);
+    shell(&place.root, EVIL_FILES);
+    let told = place.guards[1].look_first(&envrc, &roots).unwrap();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!([place.read(".envrc"), place.read(".mcp.json")], ["own", "-"]);
+    place.end(0);
+    // Of what a person writes when nothing runs nobody knows better.
+    shell(&place.root, "echo mine > .envrc");
+    assert_eq!(place.guards[1].look_first(&envrc, &roots).unwrap(), []);
+    assert_eq!(place.read(".envrc"), "mine");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A background job and calls that run while it does: each has a checkpoint of its own, and all of them together
 //! are undone.
 
-use tenon_sandbox::{Changes, CheckpointId, Conflicts, Undone};
+use tenon_sandbox::{Changes, CheckpointId, ConflictReason, Conflicts, Expected, Undone};
 
 use super::tree::{Tree, difference};
 use super::{Scene, Walls};
@@ -286,4 +286,35 @@ fn what_a_person_changes_in_the_moment_in_which_a_call_ends_is_theirs() {
         let refused = scene.journal.undo(&ids, "session", &Conflicts::Refuse);
         assert!(matches!(refused, Ok(Undone::Conflicts(_))), "{refused:?}");
     }
+}
+
+#[test]
+fn what_a_command_wrote_does_not_come_back_by_undoing_a_write_with_leave_over_it() {
+    let scene = Scene::new(Walls::C);
+    std::fs::write(scene.root().join(".envrc"), "own\n").unwrap();
+    let script = "echo evil > .envrc; : > made; until [ -e over ]; do sleep 0.02; done";
+    let call = scene.begin();
+    std::thread::scope(|threads| {
+        let running = threads.spawn(|| scene.start(script, &scene.sandbox));
+        while !scene.root().join("made").exists() {
+            assert!(!running.is_finished());
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let place = scene.root().join(".envrc");
+        let lifted = scene.workspace.clone().with_lifted(&place, Expected::Any);
+        let lifted = lifted.recording(&call);
+        lifted.write(".envrc", b"allowed\n", Expected::Any).unwrap();
+        scene.sandbox.recording(&call).accept(&lifted.lifted_write().unwrap());
+        std::fs::write(scene.root().join("over"), "").unwrap();
+    });
+    let read = || std::fs::read_to_string(scene.root().join(".envrc")).unwrap();
+    assert_eq!(read(), "allowed\n");
+    let id = call.finish().unwrap().id.unwrap();
+    let Undone::Conflicts(found) =
+        scene.journal.undo(&[id], "session", &Conflicts::Refuse).unwrap()
+    else {
+        panic!("it came back: {}", read());
+    };
+    assert_eq!(found[0].reason, ConflictReason::Protected);
+    assert_eq!(read(), "allowed\n");
 }

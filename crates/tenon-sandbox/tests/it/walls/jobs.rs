@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tenon_sandbox::{
-    Attended, Exit, JOBS_RUNNING_MAX, JobId, JobReading, Jobs, Profile, SpillTarget, Stream,
+    Attended, Exit, Expected, JOBS_RUNNING_MAX, JobId, JobReading, Jobs, Profile, SpillTarget,
+    Stream,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -191,8 +192,10 @@ fn what_a_job_does_to_protected_names_is_put_back_at_a_look_and_at_its_end() {
         assert_eq!(told[0].found.as_deref(), Some(&b"x\n"[..]));
         assert!(!there(".envrc"));
         // What was written with leave meanwhile stays.
-        std::fs::write(place.root().join(".envrc"), "allowed").unwrap();
-        place.sandbox.accept(&place.root().join(".envrc"));
+        let workspace = place.workspace.clone();
+        let workspace = workspace.with_lifted(&place.root().join(".envrc"), Expected::Absent);
+        workspace.write(".envrc", b"allowed", Expected::Absent).unwrap();
+        place.sandbox.accept(&workspace.lifted_write().unwrap());
         std::fs::write(place.root().join("go"), "").unwrap();
         jobs.wait(id, TIMEOUT).await;
         let told = jobs.read(id).await.unwrap().protected;
