@@ -123,12 +123,6 @@ impl Arguments {
         Ok(())
     }
 
-    /// Not what lies behind a link, which has a path of its own.
-    fn bind_itself(&mut self, path: &Path, access: Access) -> Result<(), Errno> {
-        let handle = open_plain(path).ok();
-        handle.map_or(Ok(()), |handle| self.bind_open(handle, path, access))
-    }
-
     /// An empty folder of this command's alone.
     fn fresh(&mut self, target: impl AsRef<OsStr>, mode: u32, bytes_max: u64) {
         self.option("--perms", format!("{mode:04o}"));
@@ -181,7 +175,10 @@ fn arguments(enclosure: &Enclosure) -> Result<Arguments, Errno> {
     let pinned = pinned.filter(|path| needs_pin(&layout.steps, inside, path)).collect();
     steps(&mut arguments, enclosure, private, pinned)?;
     for path in frozen.iter().map(CarveOut::path) {
-        arguments.bind_itself(&path, Access::Read)?;
+        // What lies behind a link has a path of its own.
+        if let Ok(handle) = open_plain(&path) {
+            arguments.bind_open(handle, &path, Access::Read)?;
+        }
     }
     // On what was bound, or that would cover it.
     for path in inside.hidden.iter().filter(|path| shows(&layout.steps, path)) {
@@ -207,7 +204,7 @@ fn steps(
         let Step { path, part } = step;
         // They would cover what is beneath, which comes after what is above.
         for above in pinned.extract_if(.., |pinned| path.starts_with(pinned)) {
-            arguments.bind_itself(&above, Access::Write)?;
+            bind_itself(arguments, &above, &mounts)?;
         }
         let above = above(&layout.steps, path);
         if let Some(Step { part: Part::Kept { writable: true, .. }, .. }) = above {
@@ -230,21 +227,38 @@ fn steps(
             }
             Part::Kept { source, writable } => {
                 let is_written = *writable && !is_only_read(inside, path);
-                let access = if is_written { Access::Write } else { Access::Read };
                 let opened = unless_exchanged(step, &layout.steps, open_plain(source))?;
                 let Some(opened) = opened else { continue };
-                arguments.bind_open(opened, path, access)?;
-                if is_written {
-                    // They are bound along, writable.
-                    for mounted in mounts.beneath(source) {
-                        arguments.option("--remount-ro", mounted.path);
-                    }
-                }
+                bind_kept(arguments, (opened, source), path, is_written, &mounts)?;
             }
         }
     }
     for path in pinned {
-        arguments.bind_itself(&path, Access::Write)?;
+        bind_itself(arguments, &path, &mounts)?;
+    }
+    Ok(())
+}
+
+/// Keeps a folder where it is. Behind a link, or gone again, it is above nothing that is hidden.
+fn bind_itself(arguments: &mut Arguments, path: &Path, mounts: &Mounts) -> Result<(), Errno> {
+    let opened = open_plain(path).ok();
+    opened.map_or(Ok(()), |opened| bind_kept(arguments, (opened, path), path, true, mounts))
+}
+
+fn bind_kept(
+    arguments: &mut Arguments,
+    (opened, source): (OwnedFd, &Path),
+    path: &Path,
+    is_written: bool,
+    mounts: &Mounts,
+) -> Result<(), Errno> {
+    let access = if is_written { Access::Write } else { Access::Read };
+    arguments.bind_open(opened, path, access)?;
+    if is_written {
+        // They are bound along, writable.
+        for mounted in mounts.beneath(source) {
+            arguments.option("--remount-ro", mounted.path);
+        }
     }
     Ok(())
 }
@@ -464,6 +478,7 @@ mod tests {
                 read_only,
                 lifted: Vec::new(),
                 hidden: Vec::new(),
+                pinned: Vec::new(),
             };
             assert_eq!(needs_pin(&steps, &inside, Path::new(path)), expected, "{path}");
         };

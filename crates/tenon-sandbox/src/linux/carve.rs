@@ -79,11 +79,13 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// The folders between a root and what is hidden in it: renamed, they would bring it to light for the next
-    /// command, such as a socket of the user's under another name than it was bound by.
+    /// The folders between a root and what is hidden in it, or may come there to be hidden: renamed, they would bring it
+    /// to light for the next command, such as a socket of the user's under another name than it was bound by.
     fn pins(&mut self, folder: &OwnedFd, root: &Path) -> Result<(), Errno> {
-        let beneath = self.inside.hidden.iter().filter_map(|path| path.strip_prefix(root).ok());
-        let above = beneath.flat_map(|path| path.ancestors().skip(1));
+        let Inside { hidden, pinned, .. } = self.inside;
+        let above = hidden.iter().flat_map(|path| path.ancestors().skip(1));
+        let above = above.chain(pinned.iter().map(PathBuf::as_path));
+        let above = above.filter_map(|path| path.strip_prefix(root).ok());
         let above: BTreeSet<&Path> = above.filter(|name| !name.as_os_str().is_empty()).collect();
         for name in above {
             let is_folder =

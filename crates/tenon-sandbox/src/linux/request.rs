@@ -74,6 +74,8 @@ pub(crate) struct Inside {
     pub(crate) roots: Vec<PathBuf>,
     /// Directories that are a repository's own.
     pub(crate) repositories: Vec<PathBuf>,
+    /// Folders that came since the file tree was made, and cannot be renamed either.
+    pub(crate) pinned: Vec<PathBuf>,
     /// Roots that this call only reads.
     pub(crate) read_only: Vec<PathBuf>,
     /// Protected files whose names are not read-only for this call.
@@ -349,7 +351,8 @@ impl Inside {
         writer.flag(self.is_enclosed);
         writer.field(self.folder.as_os_str());
         self.owner.write(writer);
-        for list in [&self.roots, &self.repositories, &self.read_only, &self.lifted, &self.hidden] {
+        let Self { roots, repositories, pinned, read_only, lifted, hidden, .. } = self;
+        for list in [roots, repositories, pinned, read_only, lifted, hidden] {
             writer.list(list);
         }
     }
@@ -361,6 +364,7 @@ impl Inside {
             owner: Owner::read(reader)?,
             roots: reader.paths()?,
             repositories: reader.paths()?,
+            pinned: reader.paths()?,
             read_only: reader.paths()?,
             lifted: reader.paths()?,
             hidden: reader.paths()?,
@@ -384,6 +388,7 @@ mod tests {
             owner: Owner { user, group: 7 },
             roots: paths.clone(),
             repositories: Vec::new(),
+            pinned: vec![PathBuf::from("/p")],
             read_only: paths,
             lifted: Vec::new(),
             hidden: vec![PathBuf::from("/h")],

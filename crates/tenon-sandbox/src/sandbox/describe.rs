@@ -198,7 +198,7 @@ impl Sandbox {
         let (key, path) = (self.shared.plan_key(profile), self.of_machine(path));
         let state = self.shared.lock();
         let mut plans = state.plans.iter().filter(|planned| planned.key == key);
-        state.tier != Some(Tier::C) && plans.any(|planned| planned.plan.pinned.contains(&path))
+        state.tier != Some(Tier::C) && plans.any(|planned| planned.plan.pins.hold(&path))
     }
 
     /// Returns whether commands in tier C do not list a folder of the user's home since a secret lies in it, or

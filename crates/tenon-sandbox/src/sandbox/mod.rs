@@ -12,6 +12,7 @@ mod homes;
 mod listeners;
 mod looks;
 mod own_folders;
+mod pins;
 mod plan;
 pub(crate) mod programs;
 mod repositories;

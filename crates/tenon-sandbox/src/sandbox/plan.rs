@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::git_settings::git_settings;
 use super::homes::home_folder;
+use super::pins::Pins;
 use super::repositories::{foreign_in, parts_of};
 use super::secrets::{OfSystem, Secrets};
 use super::stamp::{Names, Stamp};
@@ -51,7 +52,7 @@ pub(super) struct Plan {
     concealed: Vec<PathBuf>,
     scratch: Vec<PathBuf>,
     /// Folders in the roots that cannot be renamed.
-    pub(super) pinned: BTreeSet<PathBuf>,
+    pub(super) pins: Pins,
     /// The folders that are mounted writable, and those that cannot be renamed, as they were found.
     roots: Vec<(PathBuf, Option<(u64, u64)>)>,
 }
@@ -61,9 +62,11 @@ impl Plan {
         &self.scratch
     }
 
-    /// Whether the folders that are mounted are still the ones that are found by their names.
+    /// Whether the folders that are mounted are still the ones that are found by their names, and what is closed is
+    /// where it was.
     pub(super) fn is_current(&self) -> bool {
         self.roots.iter().all(|(path, identity)| identity_of(path) == *identity)
+            && self.pins.are_current()
     }
 
     /// Returns the folders beneath the session's own that are read-only to commands: toolchains.
@@ -147,7 +150,7 @@ pub(super) fn plan(
     parts.retain(|path, part| {
         !matches!(part, Part::File { .. }) || !roots.iter().any(|root| path.starts_with(root))
     });
-    let pinned = put_roots(settings, home.as_deref(), &roots, mounts, &mut parts);
+    let pins = put_roots(settings, home.as_deref(), &roots, mounts, &mut parts);
     ways::put_links(settings, &mut parts);
     scratch.retain(|path| !roots.contains(path));
     scratch.extend(["/dev/shm", "/dev/pts", "/dev/tty"].map(PathBuf::from));
@@ -176,8 +179,8 @@ pub(super) fn plan(
         repositories: repositories.to_vec(),
         concealed,
         scratch,
-        roots: roots.into_iter().chain(pinned.iter().cloned()).map(with_identity).collect(),
-        pinned,
+        roots: roots.into_iter().chain(pins.planned.iter().cloned()).map(with_identity).collect(),
+        pins,
     })
 }
 
@@ -216,51 +219,33 @@ fn covers() -> BTreeMap<PathBuf, Part> {
     covered.into_iter().map(|path| (path, Part::Cover)).collect()
 }
 
-/// Puts the roots where they are, and returns the folders in them that cannot be renamed.
+/// Puts the roots where they are, and returns what in them cannot be renamed.
 fn put_roots(
     settings: &Settings,
     home: Option<&Path>,
     roots: &[PathBuf],
     mounts: &Mounts,
     parts: &mut BTreeMap<PathBuf, Part>,
-) -> BTreeSet<PathBuf> {
+) -> Pins {
     let kept = |path: &PathBuf| {
         let source = path.clone();
         (path.clone(), Part::Kept { source, writable: true })
     };
     parts.extend(roots.iter().map(kept));
-    let mut closed = secrets::named(settings, home, roots, mounts);
+    let only_read = parts.iter().filter(|(_, part)| part.is_only_read());
+    let mut closed: Vec<PathBuf> = only_read.map(|(path, _)| path.clone()).collect();
+    closed.extend(secrets::named(settings, home, mounts));
     closed.extend(settings.state_in_root(mounts));
-    let pinned = pinned(closed, roots, parts);
-    parts.extend(pinned.iter().map(kept));
-    pinned
-}
-
-/// Returns the folders between a root and what is hidden, covered or only read in it. Bound on themselves they
-/// cannot be renamed, which would bring what is in them to light, or let something else have its name.
-fn pinned(
-    closed: Vec<PathBuf>,
-    roots: &[PathBuf],
-    parts: &BTreeMap<PathBuf, Part>,
-) -> BTreeSet<PathBuf> {
     // What is only read, or a part of its own, stays where it is.
-    let is_writable = |path: &&Path| {
+    let is_writable = |path: &Path| {
         let nearest = path.ancestors().find_map(|above| parts.get_key_value(above));
         nearest.is_some_and(|(above, part)| {
             above != path && matches!(part, Part::Kept { writable: true, .. })
         })
     };
-    let is_below_root = |path: &&Path| !roots.iter().any(|root| root == path);
-    let only_read = parts.iter().filter(|(path, part)| {
-        part.is_only_read() && roots.iter().any(|root| path.starts_with(root))
-    });
-    let mut pinned = BTreeSet::new();
-    for path in closed.into_iter().chain(only_read.map(|(path, _)| path.clone())) {
-        let above = path.ancestors().skip(1).take_while(is_below_root).filter(is_writable);
-        let folders = above.filter(|above| open_plain(above).is_ok());
-        pinned.extend(folders.map(Path::to_path_buf));
-    }
-    pinned
+    let pins = Pins::new(&closed, secrets::names(settings, home), roots, is_writable);
+    parts.extend(pins.planned.iter().map(kept));
+    pins
 }
 
 /// Puts what commands see instead of files in HOME into the private folders, and returns what is
@@ -410,6 +395,7 @@ pub(super) fn walls_inside(
             owner: plan.layout.owner,
             roots: inner_roots,
             repositories: plan.repositories.clone(),
+            pinned: plan.pins.later().cloned().collect(),
             read_only,
             lifted: profile.lifted.clone(),
             hidden,

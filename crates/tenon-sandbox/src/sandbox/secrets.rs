@@ -11,10 +11,11 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 
 use super::Settings;
 use super::stamp::Stamp;
+use crate::links::resolved;
 use crate::linux::bubblewrap::shows;
 use crate::linux::layout::{Part, Step};
 use crate::mounts::Mounts;
-use crate::workspace::{canonical, canonical_or_lexical};
+use crate::workspace::canonical;
 
 /// What HOME holds of secrets: hidden where a root or a readable folder shows it all the same.
 const HOME_SECRETS: [&str; 43] = [
@@ -171,16 +172,10 @@ pub(super) fn of_root() -> impl Iterator<Item = PathBuf> {
     ROOT_SECRETS.iter().map(PathBuf::from)
 }
 
-/// Returns what of HOME and of tenon's own no command may read, as far as it lies in one of `roots`.
-pub(super) fn named(
-    settings: &Settings,
-    home: Option<&Path>,
-    roots: &[PathBuf],
-    mounts: &Mounts,
-) -> Vec<PathBuf> {
+/// Returns what of HOME and of tenon's own no command may read, by each path at which it is found or will be.
+pub(super) fn named(settings: &Settings, home: Option<&Path>, mounts: &Mounts) -> Vec<PathBuf> {
     let mut found: Vec<_> = named_ones(settings, home).collect();
     add_other_names(&mut found, mounts);
-    found.retain(|path| roots.iter().any(|root| path.starts_with(root)));
     found
 }
 
@@ -193,9 +188,14 @@ fn add_other_names(paths: &mut Vec<PathBuf>, mounts: &Mounts) {
 /// Returns what of HOME and of tenon's own no command may read, as it is found or will be: a person may
 /// log in somewhere while the session lasts.
 fn named_ones(settings: &Settings, home: Option<&Path>) -> impl Iterator<Item = PathBuf> {
+    let end = |path: PathBuf| resolved(&path).map_or(path, |(end, _)| end);
+    names(settings, home).map(end)
+}
+
+/// Returns the same as it is named.
+pub(super) fn names(settings: &Settings, home: Option<&Path>) -> impl Iterator<Item = PathBuf> {
     let of_home = home.into_iter().flat_map(of_home);
-    let named = of_home.chain(settings.hidden.iter().cloned());
-    named.map(|path| canonical_or_lexical(&path))
+    of_home.chain(settings.hidden.iter().cloned())
 }
 
 /// What only root may read; nothing, to others.

@@ -9,6 +9,7 @@ mod bubblewrap;
 mod copied_home;
 mod disk;
 mod jobs;
+mod later_secrets;
 mod lifetime;
 mod memory;
 mod network;
