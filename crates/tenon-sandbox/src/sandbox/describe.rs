@@ -420,7 +420,8 @@ fn without_dots(path: &Path) -> PathBuf {
 /// are not followed: whether they are there would be told by it.
 fn in_place(path: &Path, settings: &Settings) -> PathBuf {
     let known = PRIVATE.iter().map(|(name, _)| *name).chain(COVERED).map(Path::new);
-    let mut known = settings.home.as_deref().into_iter().chain(known);
+    let home = settings.home.as_deref().filter(|home| home.parent().is_some());
+    let mut known = home.into_iter().chain(known);
     let found = known.find_map(|known| Some((known, path.strip_prefix(known).ok()?)));
     found.map_or_else(|| path.to_path_buf(), |(known, rest)| canonical_or_lexical(known).join(rest))
 }

@@ -14,6 +14,11 @@ use crate::workspace::canonical;
 /// Where homes are by default.
 pub(super) const HOMES: [&str; 2] = ["/home", "/root"];
 
+/// Where a HOME of commands is that is not at the place of the user's: in the first of these, which are private, that no
+/// root meets.
+const ABOVE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
+const ELSEWHERE: &str = "tenon-home";
+
 /// The list of users.
 const USERS: &str = "/etc/passwd";
 
@@ -104,10 +109,42 @@ fn of_people(list: &str, own: u32) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns where a home is, links followed; `None` where it is no folder, or all of the machine.
+/// Returns where a home is, links followed; `None` where it is no folder.
+pub(super) fn real_home(home: &Path) -> Option<PathBuf> {
+    home.canonicalize().ok().filter(|home| home.is_dir())
+}
+
+/// Returns the same; `None` also where it is all of the machine, of which commands have no other in its place.
 pub(super) fn home_folder(home: &Path) -> Option<PathBuf> {
-    let home = home.canonicalize().ok()?;
-    (home.parent().is_some() && home.is_dir()).then_some(home)
+    real_home(home).filter(|home| home.parent().is_some())
+}
+
+/// The user's home, and where commands have theirs.
+pub(super) struct Homes {
+    /// Where the user's is, links followed.
+    pub(super) real: Option<PathBuf>,
+    /// The same, where commands have theirs in its place.
+    pub(super) home: Option<PathBuf>,
+    /// Where commands have theirs since the user's is all of the machine.
+    pub(super) elsewhere: Option<PathBuf>,
+}
+
+impl Homes {
+    /// Returns those for commands with these roots. A home elsewhere is in or around none of them; there is none if there
+    /// is no such place.
+    pub(super) fn new(settings: &Settings, roots: &[PathBuf]) -> Self {
+        let named = settings.home.as_deref();
+        let (real, home) = (named.and_then(real_home), named.and_then(home_folder));
+        let elsewhere = if real == home { None } else { elsewhere_than(roots) };
+        Self { real, home, elsewhere }
+    }
+}
+
+fn elsewhere_than(roots: &[PathBuf]) -> Option<PathBuf> {
+    let above = canonical(ABOVE);
+    let mut places = above.iter().map(|above| above.join(ELSEWHERE));
+    let meets = |place: &Path, root: &Path| place.starts_with(root) || root.starts_with(place);
+    places.find(|place| !roots.iter().any(|root| meets(place, root)))
 }
 
 #[cfg(test)]
@@ -120,6 +157,23 @@ mod tests {
                     me:x:1000:1000::/srv/me:/bin/sh\nyou:x:1001:1001:You,,:/srv/you:/bin/sh\n\
                     nobody:x:65534:65534::/nowhere:/bin/false\nbroken\nx:x:1002:1::relative:\n";
         assert_eq!(of_people(list, 1_000).collect::<Vec<_>>(), ["/srv/you"]);
+    }
+
+    #[test]
+    fn a_home_that_is_all_of_the_machine_is_elsewhere_for_commands() {
+        let check = |roots: &[&str], expected: Option<&str>| {
+            let roots: Vec<PathBuf> = roots.iter().map(PathBuf::from).collect();
+            let canonical = |path: &Path| canonical([path]).pop();
+            let expected = expected.map(Path::new).map(|above| canonical(above).unwrap());
+            let expected = expected.map(|above| above.join(ELSEWHERE));
+            assert_eq!(elsewhere_than(&roots), expected, "{roots:?}");
+        };
+        check(&["/srv", "/tmp/work"], Some("/tmp"));
+        check(&["/tmp"], Some("/var/tmp"));
+        check(&["/tmp/tenon-home/work", "/var"], Some("/run"));
+        check(&["/tmp", "/var/tmp", "/run"], None);
+        assert_eq!(real_home(Path::new("/")), Some("/".into()));
+        assert_eq!(home_folder(Path::new("/")), None);
     }
 
     #[test]

@@ -99,6 +99,8 @@ struct Prepared {
     launch: Launch,
     /// Where the proxy listens, inside.
     port: Option<u16>,
+    /// HOME, where it is not what the command was given.
+    home: Option<PathBuf>,
     /// Looked into when it has ended.
     private: Arc<PrivateFolders>,
     /// Private folders that must be there until it ends.
@@ -221,10 +223,10 @@ impl Sandbox {
                 // The look through a large workspace takes a while.
                 () = cancel.cancelled() => return Ok(Output::new(Exit::Cancelled)),
             };
-            let (Prepared { mut launch, port, private, _scratch }, watched) = prepared;
+            let (Prepared { mut launch, port, home, private, _scratch }, watched) = prepared;
             launch.checkpoint = self.checkpoint.clone();
             let mut attempt = command.clone();
-            put_behind_walls(&mut attempt, self.shared.proxy.as_ref(), port);
+            put_behind_walls(&mut attempt, self.shared.proxy.as_ref(), port, home.as_deref());
             match &launch.via {
                 Via::Fresh => {
                     self.shared.lock().folders.iter().for_each(|own| own.give_to(&mut attempt));
@@ -444,8 +446,7 @@ impl Shared {
         let confinement = Confinement::Walls(Box::new(walls));
         let limits = self.settings.limits;
         let room = Some(RoomLimit { folders, bytes_max: limits.disk_bytes_max });
-        let (rules, limits) = (None, Some(limits));
-        let held = Vec::new();
+        let (rules, limits, held) = (None, Some(limits), Vec::new());
         Launch { confinement, rules, limits, held, room, via, tier, checkpoint: None }
     }
 
@@ -486,7 +487,7 @@ impl Shared {
         let launch = self.launch(walls, Via::Warm(helper), tier, folders);
         let launch = Launch { held: plan.held(), ..launch };
         let frozen = plan.frozen(&self.settings, &secrets, profile);
-        Ok((Prepared { launch, port, private, _scratch }, frozen))
+        Ok((Prepared { launch, port, home: plan.home_elsewhere, private, _scratch }, frozen))
     }
 
     fn alone(&self, state: &mut State, profile: &Profile) -> Result<Prepared, SandboxError> {
@@ -514,7 +515,7 @@ impl Shared {
         let launch = Launch { rules: Some(rules), ..launch };
         let private = state.folders.as_ref().map(|own| Arc::clone(own.private()));
         let private = private.unwrap_or_default();
-        Ok(Prepared { launch, port: None, private, _scratch: None })
+        Ok(Prepared { launch, port: None, home: None, private, _scratch: None })
     }
 
     /// Returns what calls with a profile share, made if need be.

@@ -124,7 +124,9 @@ fn make_home(
     mounts: &Mounts,
 ) -> io::Result<Option<Home>> {
     let layout = &plan.layout;
-    let Ok(real) = named.canonicalize() else { return Ok(None) };
+    let real = plan.home_elsewhere.clone().or_else(|| named.canonicalize().ok());
+    let Some(real) = real else { return Ok(None) };
+    let named = plan.home_elsewhere.as_deref().unwrap_or(named);
     let is_private = |part: &Part| matches!(part, Part::Private { .. });
     if !layout.steps.iter().any(|step| step.path == real && is_private(&step.part)) {
         return Ok(None);

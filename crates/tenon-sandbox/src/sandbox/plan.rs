@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::git_settings::git_settings;
-use super::homes::home_folder;
+use super::homes::{Homes, home_folder, real_home};
 use super::pins::Pins;
 use super::repositories::{foreign_in, parts_of};
 use super::secrets::{OfSystem, Secrets};
@@ -51,6 +51,8 @@ pub(super) struct Plan {
     /// Files that commands would have been given something else for, where that cannot be.
     concealed: Vec<PathBuf>,
     scratch: Vec<PathBuf>,
+    /// HOME of commands where it is not at the place of the user's.
+    pub(super) home_elsewhere: Option<PathBuf>,
     /// Folders in the roots that cannot be renamed.
     pub(super) pins: Pins,
     /// The folders that are mounted writable, and those that cannot be renamed, as they were found.
@@ -107,7 +109,7 @@ impl Plan {
         of_system: OfSystem,
         mounts: &Mounts,
     ) -> Secrets {
-        let home = settings.home.as_deref().and_then(home_folder);
+        let home = settings.home.as_deref().and_then(real_home);
         let (known, steps) = (&self.concealed, &self.layout.steps);
         Secrets::find(settings, home.as_deref(), of_system, known, steps, mounts)
     }
@@ -130,7 +132,8 @@ pub(super) fn plan(
     if roots.iter().any(|root| root == Path::new("/")) {
         return Err(SandboxError::new(Tier::A, Missing::WholeFileSystem));
     }
-    let home = settings.home.as_deref().and_then(home_folder);
+    let Homes { real, home, elsewhere } = Homes::new(settings, &roots);
+    let place = home.as_ref().or(elsewhere.as_ref()).cloned();
     let mut parts = covers();
     let private = PRIVATE.iter().flat_map(|(path, mode)| {
         canonical([Path::new(path)]).into_iter().map(|path| (path, Part::Private { mode: *mode }))
@@ -138,28 +141,26 @@ pub(super) fn plan(
     parts.extend(private.clone());
     put_homes(settings, home.as_deref(), mounts, &mut parts);
     let mut scratch: Vec<PathBuf> = private.map(|(path, _)| path).collect();
-    if let Some(home) = &home {
-        scratch.push(home.clone());
-        parts.insert(home.clone(), Part::Private { mode: 0o700 });
-    }
-    parts.extend(settings.state_in_root(mounts).into_iter().map(|state| (state, Part::Cover)));
+    scratch.extend(place.clone());
+    parts.extend(place.clone().map(|place| (place, Part::Private { mode: 0o700 })));
+    put_state(settings, mounts, &mut parts);
     keep(kept_paths(settings, profile, home.as_deref()), &mut parts);
     put_foreign(repositories, &mut parts);
-    let within = show(settings, home.as_deref(), &mut parts);
+    let within = show(settings, real.as_deref().zip(place.as_deref()), &mut parts);
     // A file that is given in HOME must not be written through to a root that is HOME.
     parts.retain(|path, part| {
         !matches!(part, Part::File { .. }) || !roots.iter().any(|root| path.starts_with(root))
     });
-    let pins = put_roots(settings, home.as_deref(), &roots, mounts, &mut parts);
+    let pins = put_roots(settings, real.as_deref(), &roots, mounts, &mut parts);
     ways::put_links(settings, &mut parts);
     scratch.retain(|path| !roots.contains(path));
     scratch.extend(["/dev/shm", "/dev/pts", "/dev/tty"].map(PathBuf::from));
-    let (of_home, layers) = layers(settings, &parts, &roots, home.as_deref(), mounts);
+    let (of_home, layers) = layers(settings, &parts, &roots, real.as_deref(), mounts);
     scratch.extend_from_slice(&layers);
     let layered = [of_home, layers.clone()].concat();
     let steps: Vec<_> = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
     let (instead, concealed) = stacked(within, &layered);
-    let private = private_folders(&steps, home.as_deref());
+    let private = private_folders(&steps, place.as_deref());
     Ok(Plan {
         layout: Layout {
             steps,
@@ -180,6 +181,7 @@ pub(super) fn plan(
         concealed,
         scratch,
         roots: roots.into_iter().chain(pins.planned.iter().cloned()).map(with_identity).collect(),
+        home_elsewhere: elsewhere,
         pins,
     })
 }
@@ -204,6 +206,14 @@ fn put_homes(
     let known: Vec<PathBuf> = parts.keys().cloned().collect();
     let others = homes::closed(settings, home, &known, mounts);
     parts.extend(others.into_iter().map(|path| (path, Part::Cover)));
+}
+
+/// Closes tenon's state where commands would see it.
+fn put_state(settings: &Settings, mounts: &Mounts, parts: &mut BTreeMap<PathBuf, Part>) {
+    let mut states = settings.state_folders(mounts);
+    let is_seen = |path: &Path| !path.ancestors().any(|above| parts.contains_key(above));
+    states.retain(|state| settings.is_in_root(state) || is_seen(state));
+    parts.extend(states.into_iter().map(|state| (state, Part::Cover)));
 }
 
 /// Makes read-only what lies in repositories and is none of git's.
@@ -235,7 +245,7 @@ fn put_roots(
     let only_read = parts.iter().filter(|(_, part)| part.is_only_read());
     let mut closed: Vec<PathBuf> = only_read.map(|(path, _)| path.clone()).collect();
     closed.extend(secrets::named(settings, home, mounts));
-    closed.extend(settings.state_in_root(mounts));
+    closed.extend(settings.state_folders(mounts));
     // What is only read, or a part of its own, stays where it is.
     let is_writable = |path: &Path| {
         let nearest = path.ancestors().find_map(|above| parts.get_key_value(above));
@@ -248,21 +258,24 @@ fn put_roots(
     pins
 }
 
-/// Puts what commands see instead of files in HOME into the private folders, and returns what is
+/// Puts what commands see instead of files in HOME, the user's first, into theirs, and returns what is
 /// within something that is shown.
 fn show(
     settings: &Settings,
-    home: Option<&Path>,
+    homes: Option<(&Path, &Path)>,
     parts: &mut BTreeMap<PathBuf, Part>,
 ) -> Vec<Instead> {
-    let (Some(home), Some(named)) = (home, &settings.home) else { return Vec::new() };
-    for (name, bytes) in git_settings(home, &settings.roots) {
-        parts.insert(home.join(name), Part::File { bytes });
+    let (Some((real, place)), Some(named)) = (homes, &settings.home) else { return Vec::new() };
+    for (name, bytes) in git_settings(real, &settings.roots) {
+        parts.insert(place.join(name), Part::File { bytes });
     }
     let mut within = Vec::new();
     for (path, bytes) in &settings.shown {
         let Ok(name) = path.strip_prefix(named) else { continue };
-        let (path, bytes) = (home.join(name), bytes.clone());
+        let (path, bytes) = (place.join(name), bytes.clone());
+        if place != real {
+            within.push(Instead { path: real.join(name), bytes: bytes.clone() });
+        }
         let mut above = parts.iter().filter(|(above, _)| path.starts_with(above));
         if above.any(|(_, part)| matches!(part, Part::Kept { .. })) {
             within.push(Instead { path, bytes });
@@ -420,8 +433,10 @@ pub(super) fn walls_alone(
     left_out.extend(home.clone());
     let shown: Vec<_> = settings.shown.iter().map(|(path, _)| canonical_or_lexical(path)).collect();
     let of_system = OfSystem::find(&settings.roots);
-    let secret = Secrets::find(settings, home.as_deref(), of_system, &shown, &[], mounts).all;
+    let real = settings.home.as_deref().and_then(real_home);
+    let secret = Secrets::find(settings, real.as_deref(), of_system, &shown, &[], mounts).all;
     left_out.extend_from_slice(&secret);
+    left_out.extend(settings.state_folders(mounts));
     let mut listing = Listing::default();
     listing.add_without(Path::new("/"), &canonical(&left_out));
     for (_, source) in kept_paths(settings, profile, home.as_deref()) {

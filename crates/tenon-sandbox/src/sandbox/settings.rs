@@ -53,11 +53,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns tenon's state folder, by each path at which it is found in a root.
-    pub(super) fn state_in_root(&self, mounts: &Mounts) -> Vec<PathBuf> {
+    /// Returns tenon's state folder, by each path at which it is found.
+    pub(super) fn state_folders(&self, mounts: &Mounts) -> Vec<PathBuf> {
         let names = self.state.as_deref().map(|state| names_of(state, mounts));
         let mut names = names.unwrap_or_default();
-        names.retain(|name| self.is_in_root(name) && name.is_dir());
+        names.retain(|name| name.is_dir());
         names
     }
 
@@ -91,7 +91,7 @@ impl Settings {
         roots
     }
 
-    fn is_in_root(&self, path: &Path) -> bool {
+    pub(super) fn is_in_root(&self, path: &Path) -> bool {
         self.roots.iter().any(|root| path.starts_with(root))
     }
 }

@@ -1,14 +1,21 @@
 //! Variables that commands behind walls get besides their own.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use crate::command::Command;
 use crate::linux::probe::runs_as_root;
 use crate::network::Proxy;
 
 /// Adds what every command behind walls gets, and takes away what is not there. `port` is where the proxy
-/// listens, if there is one.
-pub(super) fn put_behind_walls(command: &mut Command, proxy: Option<&Proxy>, port: Option<u16>) {
+/// listens, if there is one, and `home` HOME, where it is not at the place of the user's.
+pub(super) fn put_behind_walls(
+    command: &mut Command,
+    proxy: Option<&Proxy>,
+    port: Option<u16>,
+    home: Option<&Path>,
+) {
+    home.iter().for_each(|home| set(command, "HOME", home.as_os_str()));
     if let Some((proxy, port)) = proxy.zip(port) {
         use_proxy(command, port, &proxy.names_inside());
     }
@@ -124,7 +131,7 @@ mod tests {
     /// Checks what a command with this environment gets.
     fn check(own: &[(&str, &str)], expected: &[(&str, &str)]) {
         let mut command = command(own);
-        put_behind_walls(&mut command, None, None);
+        put_behind_walls(&mut command, None, None, None);
         let mut found = environment(&command);
         found.retain(|(name, _)| *name != "TAR_OPTIONS");
         assert_eq!(found, expected, "{own:?}");

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 
+use super::homes::home_folder;
 use super::toolchains::TOOLCHAINS;
 use super::{Settings, secrets};
 use crate::links::resolved;
@@ -37,7 +38,7 @@ impl Settings {
     #[must_use]
     pub fn environment_out_of_sight(&self) -> Option<&Path> {
         let (named, home) = (self.virtual_environment.as_deref()?, self.home.as_deref()?);
-        let (place, real) = (named.canonicalize().ok()?, home.canonicalize().ok()?);
+        let (place, real) = (named.canonicalize().ok()?, home_folder(home)?);
         let is_of_home = place.starts_with(&real) || named.starts_with(home);
         let toolchains = TOOLCHAINS.iter().map(|name| real.join(name));
         let mut seen = toolchains.chain(self.roots.iter().chain(&self.readable).cloned());

@@ -23,6 +23,7 @@ mod export;
 mod files_of_others;
 mod full_disk;
 mod grants;
+mod home_is_root;
 mod home_mounted_twice;
 mod home_secrets;
 mod home_told;
