@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, MemfdFlags, Mode, OFlags, ResolveFlags, SeekFrom, fstat, openat2};
 use rustix::io::{Errno, FdFlags};
 
-use super::carve::{CarveOut, carve_outs};
+use super::carve::{CarveOut, OWN_FOLDER, carve_outs};
 use super::control::{Control, exit, open_null, replace, reset_signals};
 use super::inside::{PROC_MASKS, become_user};
 use super::layout::{Layout, Part, Step, unless_exchanged};
@@ -180,8 +180,11 @@ fn arguments(enclosure: &Enclosure) -> Result<Arguments, Errno> {
             arguments.bind_open(handle, &path, Access::Read)?;
         }
     }
-    // On what was bound, or that would cover it.
-    for path in inside.hidden.iter().filter(|path| shows(&layout.steps, path)) {
+    // On what was bound, or that would cover it. Tenon's own in a root is in sight, and read-only as a whole.
+    let is_own =
+        |path: &Path| inside.roots.iter().any(|root| path.starts_with(root.join(OWN_FOLDER)));
+    let hidden = inside.hidden.iter().filter(|path| shows(&layout.steps, path) && !is_own(path));
+    for path in hidden {
         hide(&mut arguments, path, &outside(&layout.steps, path), private)?;
     }
     for step in layout.steps.iter().filter(|step| step.part == Part::Cover) {

@@ -18,7 +18,7 @@ use super::request::Inside;
 use crate::workspace::names_beneath;
 
 /// What is tenon's own, which nobody has leave to write.
-const OWN_FOLDER: &str = ".tenon";
+pub(super) const OWN_FOLDER: &str = ".tenon";
 
 /// How far folders of submodules are looked through (`modules/a/modules/b`, `modules/a/b/c`).
 const MODULES_DEPTH_MAX: usize = 5;
