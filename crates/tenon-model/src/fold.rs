@@ -3,12 +3,15 @@
 //! Pure. It decides what a call's arguments are, that ids are unique, and which calls were cut
 //! off; it never decides whether a call runs.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use serde_json::{Map, Value};
 
 use crate::{
-    message::{ContentBlock, Message, Role, Thinking, ToolCall, ToolCallFault},
+    message::{CALLS_MAX, ContentBlock, Message, Role, Thinking, ToolCall, ToolCallFault},
     provider::{StopReason, StreamEvent, Usage},
 };
 
@@ -24,6 +27,8 @@ const DEPTH_MAX: usize = 100;
 #[derive(Debug, Default)]
 pub struct Fold {
     parts: Vec<Part>,
+    /// Where the calls stand among the parts, by their index in the stream.
+    calls: HashMap<usize, usize>,
     usage: Usage,
     retried: Usage,
     stop_reason: Option<StopReason>,
@@ -46,13 +51,23 @@ pub struct Reply {
 enum Part {
     Text(String),
     Thinking(Thinking),
-    Call { index: usize, id: String, name: String, arguments: String, ended: bool },
+    Call {
+        id: String,
+        name: String,
+        arguments: String,
+        ended: bool,
+    },
+    /// The first call beyond those that are taken.
+    Beyond {
+        id: String,
+        name: String,
+    },
 }
 
 impl Part {
     fn call_id(&self) -> Option<&str> {
         match self {
-            Self::Call { id, .. } => Some(id),
+            Self::Call { id, .. } | Self::Beyond { id, .. } => Some(id),
             _ => None,
         }
     }
@@ -83,10 +98,15 @@ impl Fold {
                 self.parts.push(Part::Thinking(block));
             }
             StreamEvent::ToolCallStarted { index, id, name } => {
-                if self.call(index).is_none() {
-                    let arguments = String::new();
-                    self.parts.push(Part::Call { index, id, name, arguments, ended: false });
+                if self.calls.contains_key(&index) || self.calls.len() > CALLS_MAX {
+                    return;
                 }
+                let is_beyond = self.calls.len() == CALLS_MAX;
+                self.calls.insert(index, self.parts.len());
+                self.parts.push(match is_beyond {
+                    true => Part::Beyond { id, name },
+                    false => Part::Call { id, name, arguments: String::new(), ended: false },
+                });
             }
             StreamEvent::ToolCallDelta { index, arguments: more } => {
                 if let Some(Part::Call { arguments, .. }) = self.call(index) {
@@ -105,16 +125,19 @@ impl Fold {
 
     /// Returns the reply, its calls' ids made unique among themselves and against `earlier`, the
     /// conversation that the request held. May be called before the stream's end: what is there
-    /// becomes whole, calls without an end are [`ToolCallFault::CutOff`].
+    /// becomes whole, calls without an end are [`ToolCallFault::CutOff`]. Of calls beyond [`CALLS_MAX`] the
+    /// first is [`ToolCallFault::TooMany`], and there are no others.
     pub fn finish(self, earlier: &[Arc<Message>]) -> Reply {
-        let new: Vec<&str> = self.parts.iter().filter_map(Part::call_id).collect();
+        let new: HashSet<&str> = self.parts.iter().filter_map(Part::call_id).map(base_of).collect();
         // Only these can be in the way of a new id or of what is made of it; a long conversation
         // has thousands of others.
-        let is_near = |id: &str| new.iter().any(|new| id.starts_with(base_of(new)));
+        let is_near = |id: &str| {
+            new.contains(id) || id.rsplit_once('_').is_some_and(|(base, _)| new.contains(base))
+        };
         let calls =
             earlier.iter().filter(|_| !new.is_empty()).flat_map(|message| message.tool_calls());
-        let mut ids: HashSet<String> =
-            calls.filter(|call| is_near(&call.id)).map(|call| call.id.clone()).collect();
+        let taken = calls.filter(|call| is_near(&call.id)).map(|call| call.id.clone()).collect();
+        let mut ids = Ids { taken, numbers: HashMap::new() };
         let content = self.parts.into_iter().filter_map(|part| whole(part, &mut ids)).collect();
         Reply {
             message: Message { role: Role::Assistant, content },
@@ -141,13 +164,11 @@ impl Fold {
     }
 
     fn call(&mut self, wanted: usize) -> Option<&mut Part> {
-        let is_wanted =
-            |part: &&mut Part| matches!(part, Part::Call { index, .. } if *index == wanted);
-        self.parts.iter_mut().rev().find(is_wanted)
+        self.parts.get_mut(*self.calls.get(&wanted)?)
     }
 }
 
-fn whole(part: Part, ids: &mut HashSet<String>) -> Option<ContentBlock> {
+fn whole(part: Part, ids: &mut Ids) -> Option<ContentBlock> {
     match part {
         Part::Text(text) => (!text.is_empty()).then_some(ContentBlock::Text { text }),
         Part::Thinking(block) => {
@@ -159,7 +180,12 @@ fn whole(part: Part, ids: &mut HashSet<String>) -> Option<ContentBlock> {
             } else {
                 (Value::Object(Map::new()), Some(ToolCallFault::CutOff))
             };
-            let id = unique(id, ids);
+            let id = ids.unique(&id);
+            Some(ContentBlock::ToolCall(ToolCall { id, name, arguments, fault }))
+        }
+        Part::Beyond { id, name } => {
+            let (arguments, fault) = (Value::Object(Map::new()), Some(ToolCallFault::TooMany));
+            let id = ids.unique(&id);
             Some(ContentBlock::ToolCall(ToolCall { id, name, arguments, fault }))
         }
     }
@@ -169,16 +195,29 @@ fn base_of(id: &str) -> &str {
     if id.trim().is_empty() { "call" } else { id }
 }
 
-/// Returns `id`, or the first of `id_2`, `id_3` … that is free; an empty id counts as `call`.
-fn unique(id: String, ids: &mut HashSet<String>) -> String {
-    let base = base_of(&id).to_owned();
-    let mut candidate = base.clone();
-    let mut number = 1_usize;
-    while !ids.insert(candidate.clone()) {
-        number += 1;
-        candidate = format!("{base}_{number}");
+/// The ids of calls that cannot be given to another one.
+struct Ids {
+    taken: HashSet<String>,
+    /// The last number that was tried for an id, so that many of the same are not tried anew each.
+    numbers: HashMap<String, usize>,
+}
+
+impl Ids {
+    /// Returns `id`, or the first of `id_2`, `id_3` … that is free; an empty id counts as `call`.
+    fn unique(&mut self, id: &str) -> String {
+        let base = base_of(id);
+        if self.taken.insert(base.to_owned()) {
+            return base.to_owned();
+        }
+        let number = self.numbers.entry(base.to_owned()).or_insert(1);
+        loop {
+            *number += 1;
+            let candidate = format!("{base}_{number}");
+            if self.taken.insert(candidate.clone()) {
+                return candidate;
+            }
+        }
     }
-    candidate
 }
 
 /// Reads a call's argument text: nothing and `null` are no arguments, an object is itself, a
@@ -354,6 +393,33 @@ mod tests {
         let reply = fold.finish(&[earlier]);
         let ids: Vec<_> = reply.message.tool_calls().map(|call| call.id.as_str()).collect();
         assert_eq!(ids, ["a_2", "a_3", "call", "call_2"]);
+    }
+
+    #[test]
+    fn of_calls_beyond_the_bound_the_first_says_so_and_is_the_last() {
+        let events = (0..100_000).flat_map(|index| ended(index, "a", &["{\"x\":1}"]));
+        let mut events: Vec<_> = events.collect();
+        events.push(text("after"));
+        let reply = folded(events);
+        let calls: Vec<_> = reply.message.tool_calls().collect();
+        assert_eq!(calls.len(), CALLS_MAX + 1);
+        let (last, taken) = calls.split_last().unwrap();
+        assert!(taken.iter().all(|call| call.fault.is_none() && call.arguments["x"] == 1));
+        assert_eq!((last.id.as_str(), &last.fault), ("a_1001", &Some(ToolCallFault::TooMany)));
+        assert_eq!(last.arguments, json!({}));
+        assert_eq!(reply.message.text(), "after");
+    }
+
+    #[test]
+    fn a_number_is_tried_once_for_an_id_however_often_it_comes() {
+        let taken = ["a", "a_3", "a_3_2"].map(str::to_owned).into();
+        let mut ids = Ids { taken, numbers: HashMap::new() };
+        let given = ["a", "a", "a_3", "a_3", "a", "b"].map(|id| ids.unique(id));
+        assert_eq!(given, ["a_2", "a_4", "a_3_3", "a_3_4", "a_5", "b"]);
+        for _ in 0..1_000 {
+            ids.unique("a");
+        }
+        assert_eq!(ids.numbers["a"], 1_005);
     }
 
     #[test]

@@ -29,7 +29,8 @@ pub use mask::{
     is_name_of_secret, is_secret, variable_values,
 };
 pub use message::{
-    ContentBlock, Conversation, Message, Role, Thinking, ToolCall, ToolCallFault, ToolResult,
+    CALLS_MAX, ContentBlock, Conversation, Message, Role, Thinking, ToolCall, ToolCallFault,
+    ToolResult,
 };
 pub use provider::{
     Abilities, EventStream, Price, Provider, ProviderError, ProviderErrorKind, Request, StopReason,

@@ -95,7 +95,13 @@ pub enum ToolCallFault {
     },
     /// The reply ended in the middle of the call.
     CutOff,
+    /// The reply had more calls than [`CALLS_MAX`]: this is the first beyond, and stands for all behind it.
+    TooMany,
 }
+
+/// How many calls of one reply are taken. Models ask for some dozens at most; each call is logged,
+/// answered and sent again with every request.
+pub const CALLS_MAX: usize = 1_000;
 
 /// Our answer to a [`ToolCall`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use futures::{StreamExt, TryStreamExt, stream};
-use tenon_model::{ToolCall, ToolCallFault, ToolResult};
+use tenon_model::{CALLS_MAX, ToolCall, ToolCallFault, ToolResult};
 use tenon_sandbox::{INTERNET_SOCKETS, PATH_SOCKETS, Workspace};
 use tokio_util::sync::CancellationToken;
 
@@ -169,6 +169,12 @@ impl Dispatch {
                 return Ready::error(format_args!(
                     "the arguments are not a JSON object ({error}), so the call did not run. \
                      What came: {raw}"
+                ));
+            }
+            Some(ToolCallFault::TooMany) => {
+                return Ready::error(format_args!(
+                    "the reply had more than {CALLS_MAX} calls, so this one and all behind it did not run. \
+                     Send those that are still needed again, in smaller replies."
                 ));
             }
             None => {}

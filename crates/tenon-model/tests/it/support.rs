@@ -127,6 +127,7 @@ pub(crate) fn summary(reply: &Reply) -> String {
                 let fault = match &call.fault {
                     None => "",
                     Some(tenon_model::ToolCallFault::CutOff) => " CUT",
+                    Some(tenon_model::ToolCallFault::TooMany) => " TOO MANY",
                     Some(tenon_model::ToolCallFault::Malformed { .. }) => " MALFORMED",
                 };
                 format!("{}:{}{}{fault}", call.id, call.name, call.arguments)
