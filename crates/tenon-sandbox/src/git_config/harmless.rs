@@ -2,8 +2,8 @@
 //! program, whatever their value is, within what each may be.
 //!
 //! All others count as if they ran one: git and the programs around it have hundreds, new ones come with each release,
-//! and what some do is found only by trying (`i18n.commitEncoding` made two lines of one in the steps of a rebase).
-//! Read in git's sources and manuals (2.39 to 2.51).
+//! and what some do is found only by trying (`i18n.commitEncoding` made two lines of one in the steps of a rebase). The
+//! names are of git's manual, `git config`, and of programs that keep their own beside them.
 
 /// What a setting may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

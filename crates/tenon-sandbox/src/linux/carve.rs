@@ -88,9 +88,8 @@ impl Found<'_> {
         let above = above.filter_map(|path| path.strip_prefix(root).ok());
         let above: BTreeSet<&Path> = above.filter(|name| !name.as_os_str().is_empty()).collect();
         for name in above {
-            let is_folder =
-                |found: OwnedFd| Ok(FileType::from_raw_mode(fstat(&found)?.st_mode).is_dir());
-            if look(folder, name)?.map(is_folder).transpose()? == Some(true) {
+            let Some(found) = look(folder, name)? else { continue };
+            if FileType::from_raw_mode(fstat(&found)?.st_mode).is_dir() {
                 let (above, name) = (root.to_path_buf(), name.to_path_buf());
                 self.carve_outs.push(CarveOut { above, name, read_only: false });
             }

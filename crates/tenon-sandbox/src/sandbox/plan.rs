@@ -15,6 +15,7 @@ use super::toolchains::{self, TOOLCHAINS};
 use super::unkept::{PrivateFolder, private_folders};
 use super::virtual_environment::virtual_environment;
 use super::{Settings, homes, secrets, sockets, ways};
+use crate::file_system::{Identity, identity_of_folder};
 use crate::linux::layout::{Instead, Layout, Part, Step};
 use crate::linux::openat::open_plain;
 use crate::linux::request::{Inside, Owner, Walls};
@@ -56,7 +57,7 @@ pub(super) struct Plan {
     /// Folders in the roots that cannot be renamed.
     pub(super) pins: Pins,
     /// The folders that are mounted writable, and those that cannot be renamed, as they were found.
-    roots: Vec<(PathBuf, Option<(u64, u64)>)>,
+    roots: Vec<(PathBuf, Option<Identity>)>,
 }
 
 impl Plan {
@@ -67,7 +68,7 @@ impl Plan {
     /// Whether the folders that are mounted are still the ones that are found by their names, and what is closed is
     /// where it was.
     pub(super) fn is_current(&self) -> bool {
-        self.roots.iter().all(|(path, identity)| identity_of(path) == *identity)
+        self.roots.iter().all(|(path, identity)| identity_of_folder(path) == *identity)
             && self.pins.are_current()
     }
 
@@ -501,14 +502,9 @@ fn in_place(paths: &[PathBuf]) -> Vec<PathBuf> {
     paths.iter().filter(|path| open_plain(path).is_ok()).cloned().collect()
 }
 
-fn with_identity(path: PathBuf) -> (PathBuf, Option<(u64, u64)>) {
-    let identity = identity_of(&path);
+fn with_identity(path: PathBuf) -> (PathBuf, Option<Identity>) {
+    let identity = identity_of_folder(&path);
     (path, identity)
-}
-
-fn identity_of(path: &Path) -> Option<(u64, u64)> {
-    let found = std::fs::symlink_metadata(path).ok()?;
-    Some((found.dev(), found.ino()))
 }
 
 /// Root writes a workspace of somebody else's as that user.
