@@ -44,6 +44,7 @@ mod variables;
 mod walk;
 mod word;
 mod words;
+mod work;
 mod writer;
 mod writers;
 mod writes;
@@ -58,6 +59,7 @@ pub(crate) use terminal::NeedsTerminal;
 pub(crate) use variables::chooser;
 pub(crate) use word::Word;
 pub(crate) use word::{Extent, Piece, Unknown};
+use work::Work;
 pub(crate) use writer::Reach;
 pub(crate) use writes::{WriteKind, named, writes};
 
@@ -164,12 +166,21 @@ impl SimpleCommand {
     pub(crate) fn shown(&self) -> String {
         self.words.iter().map(Word::shown).collect::<Vec<_>>().join(" ")
     }
+
+    /// Returns how much there is to look through where it is judged, in bytes.
+    fn bytes(&self) -> usize {
+        let assigned = self.assignments.iter().map(|(_, value)| value);
+        let redirected = self.redirects.iter().map(|redirect| &redirect.target);
+        let from = self.folder.iter().flatten().chain(&self.reads_from);
+        let words = self.words.iter().chain(assigned).chain(redirected).chain(from);
+        work::bytes_of(words) + self.folders.as_ref().map_or(0, Folders::bytes)
+    }
 }
 
 /// Reads a bash command line. Never fails and never panics; linear in its length but for the
 /// bounds on nesting and number of commands, past which it doubts.
 pub(crate) fn parse(command: &str) -> Parsed {
-    walk::walk(command, (Some(Vec::new()), Folders::start()), 0, 0)
+    walk::walk(command, (Some(Vec::new()), Folders::start()), (0, 0), &mut Work::default())
 }
 
 /// Says whether the command line only reads: each of its commands is on a short list and writes

@@ -102,7 +102,7 @@ texts! {
     "give the message: git commit -m 'message'", "给出说明：git commit -m 'message'";
     "what it would run is not sure: {doubt}", "无法确定它会运行什么：{doubt}";
     "it has too many braces", "花括号太多";
-    "the values in it are too long", "其中的值太长";
+    "its values are too long, or it uses them too often", "其中的值太长，或使用次数太多";
     "it is too long or has too many scripts within scripts", "它太长，或脚本嵌套太多";
     "it has a NUL character, where bash stops reading", "其中有 NUL 字符，bash 读到那里为止";
     "it is nested too deeply or has too many commands", "嵌套太深，或命令太多";

@@ -5,6 +5,7 @@
 //! show when it is read, that is a doubt.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::arguments;
 use super::hidden::{self, TWICE};
@@ -17,6 +18,7 @@ use super::variables;
 use super::walk::Walker;
 use super::word::{self, Piece, UNKNOWN, Word};
 use super::words::is_name;
+use super::work;
 use super::{Redirect, RedirectKind, SimpleCommand};
 
 /// Builtins that put what they read into variables.
@@ -29,6 +31,7 @@ fn is_of_name(sign: char) -> bool {
 /// Returns the names that a text sets if it is arithmetic.
 fn assigned(text: &str) -> impl Iterator<Item = &str> {
     let mut at = 0;
+    let is_ascii = text.is_ascii();
     let names = text.split(|sign| !is_of_name(sign)).map(move |name| {
         let start = at;
         at += name.len() + 1;
@@ -38,10 +41,10 @@ fn assigned(text: &str) -> impl Iterator<Item = &str> {
     let is_set = move |(start, name): &(usize, &str)| {
         let (Some(before), Some(behind)) = (text.get(..*start), text.get(start + name.len()..))
         else {
-            return !text.is_ascii();
+            return !is_ascii;
         };
         let steps = before.trim_end().ends_with(['+', '-']);
-        steps || !text.is_ascii() || sets(behind)
+        steps || !is_ascii || sets(behind)
     };
     names.filter(|(_, name)| is_name(name)).filter(is_set).map(|(_, name)| name)
 }
@@ -61,7 +64,7 @@ fn is_input(redirect: &Redirect) -> bool {
 }
 
 /// What is read, and the text that is.
-type Input = (Option<Range<usize>>, Option<Word>);
+type Input = (Option<Range<usize>>, Option<Rc<Word>>);
 
 /// Programs that give files the names which they are told.
 const MAKERS: &[&str] = &["cp", "install", "ln", "mkdir", "mv", "tee", "touch"];
@@ -69,6 +72,9 @@ const MAKERS: &[&str] = &["cp", "install", "ln", "mkdir", "mv", "tee", "touch"];
 impl Walker {
     /// Walks what bash runs when it takes a text for arithmetic.
     pub(super) fn evaluate(&mut self, text: &Word) {
+        if !self.looks_through(work::bytes(&text.pieces)) {
+            return;
+        }
         self.flow_evaluated(made::ARITHMETIC, text);
         let text = text.source();
         self.note_arithmetic(&text);
@@ -103,6 +109,9 @@ impl Walker {
 
     /// Takes in that a variable may have this value.
     pub(super) fn flow_value(&mut self, name: &str, value: &Word) {
+        if !self.looks_through(work::bytes(&value.pieces)) {
+            return;
+        }
         match value.literal() {
             Some(text) => self.values.flow_text(name, text),
             None => self.values.flow(name, &value.made()),
@@ -127,7 +136,7 @@ impl Walker {
         let before = (self.state.input.clone(), self.state.text.clone());
         let Some(command) = self.commands.get(index) else { return before };
         let last = |kind| command.redirects.iter().rfind(|one| one.kind == kind);
-        let text = last(RedirectKind::Text).map(|one| one.target.clone());
+        let text = last(RedirectKind::Text).map(|one| Rc::new(one.target.clone()));
         let read = last(RedirectKind::Read).and_then(|one| one.target.unknown().next());
         let read = read.map(|unknown| unknown.from.clone()).filter(|from| !from.is_empty());
         if text.is_some() {
@@ -162,7 +171,7 @@ impl Walker {
 
     /// Returns a shell with the text that it is left to read, if it has no input of its own.
     pub(super) fn with_text(&self, command: &SimpleCommand) -> Option<SimpleCommand> {
-        let target = self.state.text.clone()?;
+        let target = self.state.text.as_deref()?;
         let reads = match command.program()? {
             "." | "source" => true,
             name => shells::SHELLS.contains(&name) && shells::reads_program(command),
@@ -171,6 +180,7 @@ impl Walker {
             return None;
         }
         let mut command = command.clone();
+        let target = target.clone();
         command.redirects.push(Redirect { kind: RedirectKind::Text, target });
         Some(command)
     }
@@ -185,6 +195,9 @@ impl Walker {
     /// stands in its subscript.
     pub(super) fn evaluate_value(&mut self, value: &Word) {
         self.note_value(value);
+        if self.is_tired() {
+            return;
+        }
         if let Some(found) = hidden::substitutions(value) {
             self.launch(found);
         }
@@ -192,6 +205,9 @@ impl Walker {
 
     /// Takes in that a value sets variables if arithmetic takes it.
     pub(super) fn note_value(&mut self, value: &Word) {
+        if !self.looks_through(work::bytes(&value.pieces)) {
+            return;
+        }
         if assigned(&value.source()).any(|name| !variables::is_plain_variable(name)) {
             self.chooses_programs = true;
         }
@@ -231,7 +247,7 @@ impl Walker {
         let mut texts: Vec<_> = of(RedirectKind::Text).map(|one| one.target.clone()).collect();
         let sources: Vec<_> = of(RedirectKind::Read).map(|one| one.target.made_unknown()).collect();
         if texts.is_empty() && sources.is_empty() {
-            texts.extend(self.state.text.clone());
+            texts.extend(self.state.text.as_deref().cloned());
             let feed = command.piped_from.clone();
             made.join(&self.output(feed.clone().unwrap_or_default()));
             made.join(&Made::variable(made::DESCRIPTOR));
@@ -249,8 +265,13 @@ impl Walker {
     }
 
     /// Returns what the output of these commands is made of: what they are told to print.
-    pub(super) fn output(&self, from: Range<usize>) -> Made {
+    pub(super) fn output(&mut self, from: Range<usize>) -> Made {
         let mut made = Made::default();
+        let commands = self.commands.get(from.clone()).unwrap_or_default();
+        let bytes = commands.iter().map(|command| 1 + work::bytes_of(&command.words)).sum();
+        if !self.looks_through(bytes) {
+            return made;
+        }
         let commands = self.commands.get(from).unwrap_or_default();
         for command in commands {
             made.join(&arguments::made_output(command));

@@ -10,6 +10,7 @@ use super::syntax::{Expansion, List, Part, WrittenWord};
 use super::walk::{Walker, is_filled};
 use super::word::{self, Extent, Piece, Unknown, Word};
 use super::words::{is_name, variable_of};
+use super::work;
 
 /// The signs at which values are split; the first joins those of `"$*"`.
 const IFS: &str = "IFS";
@@ -59,6 +60,9 @@ impl Walker {
     fn pieces(&mut self, parts: &[Part], quoted: Quoted) -> Vec<Piece> {
         let mut out = Vec::new();
         for (index, part) in parts.iter().enumerate() {
+            if self.is_tired() {
+                break;
+            }
             match part {
                 Part::Text(text) => out.extend(word::unquoted(text, index == 0)),
                 Part::Quoted(text) => out.push(Piece::Text(text.clone())),
@@ -113,14 +117,11 @@ impl Walker {
         if self.state.untold && is_name(name) {
             return unknown();
         }
+        if !self.looks_through(self.value_bytes(name)) {
+            return unknown();
+        }
         match self.variables.get(name).cloned() {
             Some(Some(value)) => {
-                let bytes = value.iter().map(Piece::bytes).sum();
-                let Some(left) = self.value_bytes_left.checked_sub(bytes) else {
-                    self.doubt("the values in it are too long");
-                    return unknown();
-                };
-                self.value_bytes_left = left;
                 // Of `"$@"` each word is as it was given.
                 let keeps = name == "@" || variable_of(name) != name;
                 return match quoted {
@@ -154,6 +155,11 @@ impl Walker {
         }
     }
 
+    /// Returns how many bytes the known value of a variable has.
+    fn value_bytes(&self, name: &str) -> usize {
+        self.variables.get(name).and_then(Option::as_deref).map_or(0, work::bytes)
+    }
+
     /// Returns what a variable holds that the line does not set. In a script another shell may read it.
     fn held(&self, name: &str) -> Holds {
         let is_number = self.scripts == 1 && Holds::of_variable(name) == Holds::Number;
@@ -173,6 +179,9 @@ impl Walker {
                 ('*', Quoted::Yes) => self.joined(&elements),
                 _ => self.variable(&elements, quoted),
             };
+        }
+        if !self.looks_through(self.value_bytes(&expansion.name)) {
+            return word::unknown();
         }
         let start = self.commands.len();
         self.pieces(&expansion.parts, quoted);

@@ -428,7 +428,7 @@ impl Walker {
             }
             let folders = command.folders.clone().unwrap_or_else(Folders::open);
             let at = (command.folder.clone(), folders);
-            let parsed = walk::walk(&text, at, self.scripts + 1, self.nesting);
+            let parsed = walk::walk(&text, at, (self.scripts + 1, self.nesting), &mut self.work);
             let by = self.commands.len();
             for inner in parsed.commands {
                 self.count(inner.folders.as_ref().map_or(1, Folders::words));

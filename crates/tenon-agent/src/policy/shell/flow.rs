@@ -16,6 +16,7 @@ use super::syntax::{AndOr, Command, Kind, List, Pipeline, WrittenWord};
 use super::variables;
 use super::walk::{CALLS_MAX, Callee, PASSES_MAX, Trap, Walker};
 use super::word::{self, Extent, Piece, Word};
+use super::work;
 
 /// Traps of one shell that are followed; people set one or two.
 const TRAPS_MAX: usize = 16;
@@ -41,6 +42,9 @@ impl Walker {
 
     /// The same, and returns what it set.
     fn isolated_with_names<T>(&mut self, act: impl FnOnce(&mut Walker) -> T) -> (T, Set) {
+        self.looks_through(work::bytes_of(
+            self.state.folder.iter().flatten().chain(&self.state.reads),
+        ));
         let state = self.state.clone();
         let changes = self.changes.len();
         let sinks = std::mem::take(&mut self.sinks);

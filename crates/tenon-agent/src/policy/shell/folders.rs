@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::SimpleCommand;
 use super::word::{Piece, Unknown, Word};
+use super::work;
 
 /// Folders that are told apart. Three changes in a row make eight of one; behind more of them it is
 /// not known where the shell is.
@@ -54,6 +55,11 @@ impl Folders {
     /// Returns how many words it takes to say where they are.
     pub(super) fn words(&self) -> usize {
         self.ways.iter().map(|way| 1 + way.len()).sum()
+    }
+
+    /// Returns how many bytes these words have.
+    pub(super) fn bytes(&self) -> usize {
+        self.ways.iter().map(work::bytes_of).sum()
     }
 
     /// Returns where a shell is that went from any of them to `target`.

@@ -5,8 +5,9 @@ use super::folders::Folders;
 use super::launch;
 use super::perhaps::{self, PERHAPS_MAX, Perhaps};
 use super::shells;
-use super::walk::{TOO_MANY, Walker};
+use super::walk::Walker;
 use super::word::Word;
+use super::work::TOO_MANY;
 use super::{Launches, NESTING_MAX, Redirect, RedirectKind};
 
 impl Walker {

@@ -321,6 +321,7 @@ impl Walker {
     /// may not get there.
     fn change_folder(&mut self, target: Option<Word>) {
         self.count(self.state.folders.words());
+        self.looks_through(self.state.folders.bytes());
         let there = target.as_ref().map_or_else(Folders::open, |to| self.state.folders.entered(to));
         self.state.folders.join(&there);
         self.arrived = Some(there);

@@ -22,19 +22,15 @@ use super::syntax::{
 };
 use super::word::{self, Piece, Word};
 use super::words::variable_of;
+use super::work::{TOO_MANY, Work};
 use super::{NESTING_MAX, Parsed, Redirect, RedirectKind, SimpleCommand};
 
-/// Bytes of known values put into words, so that `x=$x$x` cannot grow without end.
-const VALUE_BYTES_MAX: usize = 1 << 20;
 /// Longer scripts are not read, in bytes; a command line of that size is a program of its own.
 const SCRIPT_BYTES_MAX: usize = 1 << 20;
 /// Scripts within scripts (`sh -c "sh -c …"`).
 const SCRIPTS_MAX: usize = 8;
 /// Commands kept of one command line, so that loops within loops stay small.
 const COMMANDS_MAX: usize = 10_000;
-/// Commands that are read, again and again in loops within loops, and what is compared of variables
-/// where ways come together: a second at most.
-const STEPS_MAX: usize = 50_000;
 /// Words of all these commands; bounds the memory of loops.
 const WORDS_MAX: usize = 200_000;
 /// Passes through loop bodies, one for each known value, and through functions.
@@ -67,23 +63,22 @@ const FILLED: &[&str] = &[
     "SRANDOM",
 ];
 
-pub(super) const TOO_MANY: &str = "it is nested too deeply or has too many commands";
-
 /// The variable in which bash keeps where it found programs.
 const HASHED: &str = "BASH_CMDS";
 
-/// Reads a command line, or a script that so many others and levels are around, from a folder on.
+/// Reads a command line, or a script that so many others and levels are around, from a folder on, and
+/// takes what that needs of the work.
 pub(super) fn walk(
     command: &str,
     (folder, folders): (Option<Vec<Word>>, Folders),
-    scripts: usize,
-    nesting: usize,
+    (scripts, nesting): (usize, usize),
+    work: &mut Work,
 ) -> Parsed {
     let mut walker = Walker {
         state: State { folder, folders, ..State::default() },
         scripts,
         nesting,
-        value_bytes_left: VALUE_BYTES_MAX,
+        work: *work,
         ..Walker::default()
     };
     walker.script(command);
@@ -92,6 +87,7 @@ pub(super) fn walk(
         walker.doubt(TWICE);
     }
     walker.leave_to_calls();
+    *work = walker.work;
     let (mut commands, doubt, functions) = (walker.commands, walker.doubt, walker.functions);
     if walker.moves_home || commands.iter().any(folders::sets_home) {
         commands.iter_mut().for_each(folders::forget_home);
@@ -114,7 +110,7 @@ pub(super) struct State {
     /// The file that the shell reads, or the group around (`exec < file`, `while …; done < file`).
     pub(super) reads: Option<Word>,
     /// The text that the group around reads (`while read x; do …; done <<< text`).
-    pub(super) text: Option<Word>,
+    pub(super) text: Option<Rc<Word>>,
     /// The shell may read something else: `[ -t 0 ] || exec < file`.
     pub(super) may_read_other: bool,
     pub(super) launched_by: Option<usize>,
@@ -183,12 +179,11 @@ pub(super) struct Walker {
     pub(super) rehearses: bool,
     pub(super) nesting: usize,
     pub(super) scripts: usize,
-    steps: usize,
     pub(super) branches: usize,
     pub(super) passes: usize,
     pub(super) calls: usize,
     words: usize,
-    pub(super) value_bytes_left: usize,
+    pub(super) work: Work,
     /// Commands within `>(…)`, which read what the command being built writes.
     pub(super) sinks: Vec<Range<usize>>,
     pub(super) chooses_programs: bool,
@@ -208,6 +203,22 @@ impl Walker {
 
     pub(super) fn is_doubtful(&self) -> bool {
         self.doubt.is_some()
+    }
+
+    pub(super) fn count(&mut self, steps: usize) {
+        let left = self.work.take_steps(steps);
+        left.unwrap_or_else(|why| self.doubt(why));
+    }
+
+    /// Counts bytes before they are looked through, and says whether they may be.
+    pub(super) fn looks_through(&mut self, bytes: usize) -> bool {
+        let left = self.work.take_bytes(bytes);
+        left.unwrap_or_else(|why| self.doubt(why));
+        !self.is_tired()
+    }
+
+    pub(super) fn is_tired(&self) -> bool {
+        self.work.is_over()
     }
 
     pub(super) fn script(&mut self, text: &str) {
@@ -230,6 +241,9 @@ impl Walker {
         }
         if text.contains('\0') {
             self.doubt("it has a NUL character, where bash stops reading");
+            return false;
+        }
+        if !self.looks_through(text.len()) {
             return false;
         }
         self.scripts += 1;
@@ -263,6 +277,9 @@ impl Walker {
         }
         let mut input = self.state.input.clone();
         for (at, stage) in pipeline.iter().enumerate() {
+            if self.is_tired() {
+                return;
+            }
             let start = self.commands.len();
             self.isolated(|walker| {
                 walker.state.input = input.take();
@@ -273,17 +290,6 @@ impl Walker {
             });
             input = Some(start..self.commands.len());
         }
-    }
-
-    pub(super) fn count(&mut self, steps: usize) {
-        self.steps = self.steps.saturating_add(steps);
-        if self.is_tired() {
-            self.doubt(TOO_MANY);
-        }
-    }
-
-    pub(super) fn is_tired(&self) -> bool {
-        self.steps > STEPS_MAX
     }
 
     pub(super) fn command(&mut self, command: &Command) {
@@ -312,7 +318,8 @@ impl Walker {
                     self.state.input = Some(source.from.clone());
                 }
                 let text = redirects.iter().rfind(|one| one.kind == RedirectKind::Text);
-                let text = text.map(|one| one.target.clone()).or_else(|| self.state.text.clone());
+                let text =
+                    text.map(|one| Rc::new(one.target.clone())).or_else(|| self.state.text.clone());
                 let text = std::mem::replace(&mut self.state.text, text);
                 let reads = self.enter_file(&redirects);
                 let fails = self.may_fail(&command.redirects);
@@ -451,6 +458,9 @@ impl Walker {
             command.folders = Some(self.state.folders.clone());
         }
         command.reads_from = self.reads_from(&command);
+        if !self.looks_through(command.bytes()) {
+            return;
+        }
         command.piped_from = self.state.input.clone();
         command.launched_by = self.state.launched_by;
         command.is_aside = self.state.is_aside;

@@ -1,6 +1,7 @@
 //! What variables, names and folders are while a line runs: never a wrong value for a right one.
 
 use super::{ALLOW, ASK, DENY, Mode, rules, run};
+use crate::policy::shell::parse;
 
 /// Lines that run `git push`.
 const FOLLOWED: &[&str] = &[
@@ -187,4 +188,23 @@ fn what_is_surely_known_stays_known() {
     ] {
         assert_eq!(run(line, &denied, Mode::Auto).verdict, want, "{line}");
     }
+}
+
+#[test]
+fn a_line_that_doubles_its_values_is_not_read_to_its_end() {
+    let line = |runs| format!("x='rm -rf q; '; {}{runs}", "x=\"$x$x\"; ".repeat(40));
+    for runs in [
+        "eval \"$x\"",
+        "echo ${x#rm}",
+        "for i in $x; do rm -rf \"$i\"; done",
+        "f() { rm -rf \"$@\"; }; f $x",
+        "while read -r y; do rm \"$y\"; done <<< \"$x\"",
+        "echo \"$x\" > s.sh; sh s.sh",
+        "cd \"$x\"; cd \"$x\"; rm -rf a",
+    ] {
+        let doubt = parse(&line(runs)).doubt.unwrap_or_default();
+        assert!(doubt.starts_with("its values are too long"), "{runs}: {doubt}");
+    }
+    let some = rules(&[("bash", ALLOW), ("bash(make:*)", DENY)]);
+    assert_eq!(run(&line("rm -rf $x"), &some, Mode::Auto).verdict, ASK);
 }
