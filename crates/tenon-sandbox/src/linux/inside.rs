@@ -17,7 +17,8 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, wait};
 use super::carve::carve_outs;
 use super::confine::Ahead;
 use super::control::{
-    Control, Signals, close_all_but, close_outputs, exit, replace, reset_signals, wait_for,
+    Control, Signals, close_all_but, close_outputs, exit, open_null, replace, reset_signals,
+    wait_for,
 };
 use super::in_kernel::set_semaphores_and_queues;
 use super::layout::{EMPTY_FILE, EMPTY_FOLDER};
@@ -106,6 +107,10 @@ fn wait_for_call(channel: OwnedFd, made: Result<(), Errno>, ahead: Option<&Ahead
     let Ok((1, handles)) = receive_with(&channel, &mut byte) else { exit(0) };
     let Ok([control, out, error]) = <[OwnedFd; 3]>::try_from(handles) else { exit(1) };
     let control = Control(control);
+    // Of this file tree: by one of the machine's the device would have another mode.
+    if let Ok(null) = open_null() {
+        replace(&null, 0);
+    }
     replace(&out, 1);
     replace(&error, 2);
     let mut kept = vec![control.0.as_raw_fd(), channel.as_raw_fd()];

@@ -337,7 +337,10 @@ fn make_devices(devices: &[(&str, Tree)], shared: &Tree) -> Result<(), Errno> {
     for (name, tree) in devices {
         let path = PathBuf::from("/dev").join(name);
         write_new(&path, b"", 0o666)?;
-        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        // Devices are written all the same; what is kept is their mode, owner and times.
+        let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY
+            | MountAttrFlags::MOUNT_ATTR_NOSUID
+            | MountAttrFlags::MOUNT_ATTR_NOEXEC;
         tree.set(attributes, Deep::No)?;
         tree.mount_on(open_plain(&path)?)?;
     }

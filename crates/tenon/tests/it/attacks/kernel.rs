@@ -68,6 +68,11 @@ pub(super) const ROWS: &[Row] = &[
     attack!("sysrq", "echo b > /proc/sysrq-trigger"),
     attack!("power", "echo mem > /sys/power/state || reboot -f || shutdown now"),
     attack!("sysfs", "echo 1 > /sys/kernel/mm/ksm/run || echo x > /sys/kernel/uevent_helper"),
+    attack!(
+        "devices of the machine",
+        "chmod 666 /dev/null || chmod 666 /dev/full || chown +0 /dev/zero || python3 -c 'import os; os.fchmod(0, 0o666)' || python3 -c 'import os; os.utime(0, (1, os.fstat(0).st_mtime))' || ! cat /dev/null > /dev/null"
+    )
+    .needs(&["python3"]),
     attack!("modules", "modprobe dummy || insmod /dev/null || rmmod dummy").needs(&["modprobe"]),
     attack!(
         "control groups",
