@@ -209,6 +209,9 @@ impl Session<'_> {
 
     /// Runs a command of the person's own, whose output the model sees with the next prompt.
     async fn run_own(&mut self, command: &str) {
+        if let Some(said) = jobs::beside(&self.jobs.running(), self.look.language) {
+            self.front.screen.say(&said);
+        }
         // Before it runs: Ctrl-C is the command's from its first moment.
         let guard = self.interrupts.turn();
         let started = OwnCommand::start(command, self.workspace.root(), &self.place.environment);

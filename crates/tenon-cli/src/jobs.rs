@@ -16,6 +16,11 @@ pub(crate) fn running(jobs: &[JobStatus], language: Language) -> Option<String> 
     in_one_line(jobs, Text::JobRunning, Text::JobsRunning, language)
 }
 
+/// Returns what a command of the person's own runs beside, in one line; nothing if nothing runs.
+pub(crate) fn beside(jobs: &[JobStatus], language: Language) -> Option<String> {
+    in_one_line(jobs, Text::BesideJobs, Text::BesideJobs, language)
+}
+
 /// Returns what was ended with the session, in one line, what each of them had changed, and what was put
 /// back then.
 pub(crate) fn ended(jobs: &[JobStatus], language: Language) -> Option<String> {

@@ -315,11 +315,14 @@ impl Dispatch {
         if approved.is_unconfined() {
             context.sandbox = context.sandbox.outside(self.workspace.roots());
         }
+        let put_back = self.look_before_outside(&approved, recorder).await?;
         let (call_id, effect) = (call.id.as_str(), prepared.effect);
         let call = &approved;
         let permitted =
             Permitted { tool, call_id, subject: &subject, call, effect, action, context, written };
-        self.carried_out(permitted, recorder).await
+        let mut output = self.carried_out(permitted, recorder).await?;
+        put_back.iter().for_each(|lines| output.add_own(lines));
+        Ok(output)
     }
 
     /// Returns the workspace of a call. Somebody may have thought about the action that was `shown`
@@ -437,7 +440,10 @@ impl Dispatch {
     fn decide(&self, tool: &str, action: &Action) -> Decision {
         let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         let names = |folder: &str| self.workspace.all_names(folder);
-        decide_by_names(tool, action, &rules, self.mode, &self.places.at_present(), &names)
+        let places = self.places.at_present();
+        let decision = decide_by_names(tool, action, &rules, self.mode, &places, &names);
+        drop(rules);
+        self.by_what_is_there(decision, action)
     }
 
     /// Takes in what is allowed from now on.

@@ -13,6 +13,7 @@ mod layer;
 mod limit;
 mod mask;
 mod open_jobs;
+mod outside_line;
 mod overtime;
 mod own_changes;
 mod project;

@@ -10,6 +10,7 @@ mod call;
 mod forbidden;
 mod found;
 mod leaves;
+mod named_places;
 mod outside;
 mod parts;
 mod places;
@@ -28,6 +29,7 @@ pub use action::{Action, OutsidePlace};
 pub(crate) use call::{ApprovedCall, Judged, ProposedCall, judge};
 pub(crate) use forbidden::Denials;
 pub use leaves::{Kept, Leaves};
+pub(crate) use named_places::named_places;
 pub use parts::CommandPart;
 pub use places::Places;
 pub(crate) use places::{Target, in_one_line};
@@ -152,6 +154,13 @@ impl Decision {
             (Verdict::Ask, None) | (Verdict::Deny, _) => None,
         };
         Decision { flag, ..Decision::new(Verdict::Deny, Mode::ReadOnly.rule(), reason) }
+    }
+
+    /// The same for what no rule allows at present, and why.
+    pub(crate) fn asked_whatever_rules_say(self, why: &str) -> Decision {
+        let reason = format!("{}; {why}; no rule can allow that", self.reason);
+        let (flag, lifted_by, always) = (None, Vec::new(), None);
+        Decision { verdict: Verdict::Ask, reason, flag, lifted_by, always, ..self }
     }
 
     /// Returns the sentence that says what would allow it, with a blank in front; empty if nothing

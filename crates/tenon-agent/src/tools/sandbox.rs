@@ -267,6 +267,14 @@ impl Sandbox {
         }
     }
 
+    /// Looks whether jobs changed protected names, and puts them back.
+    pub(crate) async fn look(&self) -> Vec<ProtectedChange> {
+        match &self.walls {
+            Some(walls) => walls.look().await,
+            None => Vec::new(),
+        }
+    }
+
     /// Takes in what was written at a protected place that `workspace` lets be written, so that what runs
     /// in the background is not blamed for it. Nothing was where the write failed.
     pub(crate) fn accept(&self, workspace: &Workspace) {

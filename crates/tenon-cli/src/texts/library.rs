@@ -17,6 +17,9 @@ texts! {
     "it writes outside of the workspace, or where is only known when it runs", "它写入工作区之外，或者要到运行时才能知道写到哪里";
     "{reason}; no rule can say its name", "{reason}；没有规则能写出它的名称";
     "{reason}; no rule can allow that", "{reason}；任何规则都不能允许";
+    "{reason}; `{word}` leads to {path}", "{reason}；`{word}` 通向 {path}";
+    "{reason}; job {id} still runs and can change what it uses", "{reason}；后台任务 {id} 仍在运行，可能改变它所用的内容";
+    "{reason}; it names more than is looked at", "{reason}；它指明的位置太多，无法逐一查看";
     "{reason}; the model named it `{path}`", "{reason}；模型写的是 `{path}`";
     "{reason}, and writing it can make other programs run code later", "{reason}，而且写入它可能使其他程序以后运行代码";
     "`{path}` lies outside the workspace", "`{path}` 在工作区之外";

@@ -45,6 +45,7 @@ mod moves_told;
 mod nested;
 mod odd_names;
 mod output;
+mod outside_lines;
 mod own_killed;
 mod own_store_told;
 mod plain_commands;

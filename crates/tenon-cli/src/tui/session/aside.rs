@@ -11,6 +11,7 @@ use tenon_sandbox::OutsideRoots;
 use super::{Ended, Session};
 use crate::{
     error::ExitStatus,
+    jobs,
     masked::{self, masked},
     render::{self, Style, whole_transcript},
     texts::{Text, translated},
@@ -25,6 +26,9 @@ use crate::{
 
 impl Session<'_> {
     pub(super) fn run_own(&mut self, command: &str) {
+        if let Some(said) = jobs::beside(&self.jobs.running(), self.app.language) {
+            self.app.say(&said);
+        }
         let started = OwnCommand::start(command, self.workspace.root(), &self.place.environment);
         match started {
             Ok(own) => {
