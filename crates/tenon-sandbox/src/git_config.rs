@@ -36,8 +36,20 @@ struct Header {
 /// Parts of names of what only the user and a server know.
 const SECRETS: [&str; 5] = ["token", "pass", "secret", "extraheader", "cookie"];
 
-/// What `http` says of whom to trust and how to speak, without a file that is written.
-const TRUST: [&str; 5] = ["sslcainfo", "sslcapath", "sslverify", "postbuffer", "version"];
+/// What is not harmless where a command says it, and is where the user does: what is ignored everywhere, how long
+/// things are kept, how dates look, and of servers whom to trust and how to speak.
+const OF_USERS: [(&str, &str); 6] = [
+    ("blame", "date"),
+    ("core", "excludesfile"),
+    (
+        "gc",
+        "logexpiry pruneexpire reflogexpire reflogexpireunreachable rerereresolved \
+         rerereunresolved worktreepruneexpire",
+    ),
+    ("http", "postbuffer sslcainfo sslcapath sslverify version"),
+    ("log", "date"),
+    ("splitindex", "sharedindexexpire"),
+];
 
 impl Entry {
     /// Whether it runs a program, for all that is known here.
@@ -46,21 +58,18 @@ impl Entry {
         !is_harmless(&self.section, subsection, &self.name, &self.value)
     }
 
-    /// Whether a command may have it of the user's own settings: it is no secret, what it says of servers is how they
-    /// are trusted, and the only file that it names is what is ignored everywhere.
+    /// Whether a command may have it of the user's own settings: it is no secret, and the only files that it names
+    /// are what is ignored everywhere, and whom to trust.
     fn may_be_shared(&self, text: &str) -> bool {
         let whole = [self.subsection.as_deref().unwrap_or_default(), text].join(" ");
         let is_secret = SECRETS.iter().any(|part| self.name.contains(part))
             || whole.contains("://") && whole.contains('@');
-        let is_trust = self.section == "http" && TRUST.contains(&self.name.as_str());
-        let is_ignored = (self.section.as_str(), self.name.as_str()) == ("core", "excludesfile");
-        let may_be_read = !self.runs_a_program() || is_trust || is_ignored;
-        may_be_read && !is_secret && !self.is_of_signing()
-    }
-
-    /// Whether it wants a key.
-    fn is_of_signing(&self) -> bool {
-        self.section == "gpg" || matches!(self.name.as_str(), "gpgsign" | "signingkey")
+        let is_of_users = OF_USERS.iter().any(|(section, names)| {
+            self.section == *section && names.split(' ').any(|name| self.name == name)
+        });
+        let may_be_read = !self.runs_a_program() || is_of_users;
+        // A command has no key to sign with.
+        may_be_read && !is_secret && self.name != "gpgsign"
     }
 
     /// Whether it names a file with more settings.

@@ -14,17 +14,27 @@ pub(super) enum Value {
     Text,
     /// Numbers, words, names of branches, patterns of them, addresses: nothing that a shell or a program takes for more.
     Word,
-    /// The address of a repository, that no program besides git's own opens.
+    /// The address of a repository, or the name of a remote, that no program besides git's own opens.
     Address,
     /// A file in the workspace by its relative name.
     Beneath,
+    /// A form of dates that git makes one word of: a form of one's own can have lines in it.
+    Date,
     /// An encoding in which each character keeps its own bytes.
     Encoding,
+    /// One name of letters and digits.
+    Name,
+    /// `true`: what git does less carefully without it.
+    On,
+    /// Whom git lets read and write what it makes: never all others.
+    Shared,
+    /// What the names of patches end with: an ending with a dot in front, that leads to no other folder.
+    Suffix,
     /// `--tags` or `--no-tags`.
     Tags,
 }
 
-use Value::{Address, Beneath, Encoding, Line, Tags, Text, Word};
+use Value::{Address, Beneath, Date, Encoding, Line, Name, On, Shared, Suffix, Tags, Text, Word};
 
 /// Section, what its values may be, and names in lower case; `*` for any.
 const KNOWN: &[(&str, Value, &str)] = &[
@@ -35,10 +45,11 @@ const KNOWN: &[(&str, Value, &str)] = &[
     ("author", Line, "email name"),
     ("bash", Word, "hideifpwdignored showdirtystate showstashstate showuntrackedfiles"),
     ("blame", Beneath, "ignorerevsfile"),
+    ("blame", Date, "date"),
     (
         "blame",
         Word,
-        "blankboundary coloring date markignoredlines markunblamablelines showemail showroot",
+        "blankboundary coloring markignoredlines markunblamablelines showemail showroot",
     ),
     ("branch", Address, "pushremote remote"),
     ("branch", Text, "description"),
@@ -48,23 +59,25 @@ const KNOWN: &[(&str, Value, &str)] = &[
         "autosetupmerge autosetuprebase gh-merge-base merge rebase sort vscode-merge-base",
     ),
     ("checkout", Word, "defaultremote guess thresholdforparallelism workers"),
-    ("clean", Word, "requireforce"),
-    ("color", Line, "*"),
+    ("clean", On, "requireforce"),
+    ("color", Word, "*"),
     ("column", Word, "*"),
     ("commit", Beneath, "template"),
     ("commit", Word, "cleanup gpgsign status verbose"),
     ("commitgraph", Word, "*"),
     ("committer", Line, "email name"),
+    ("core", On, "ignorecase protecthfs protectntfs"),
+    ("core", Shared, "sharedrepository"),
     (
         "core",
         Word,
         "abbrev autocrlf bare bigfilethreshold checkstat commitgraph compression createobject \
          deltabasecachelimit eol filemode fscache fsync fsyncmethod fsyncobjectfiles \
-         hidedotfiles ignorecase ignorestat logallrefupdates longpaths loosecompression \
-         maxtreedepth multipackindex packedgitlimit packedgitwindowsize precomposeunicode \
-         preloadindex protecthfs protectntfs quotepath repositoryformatversion safecrlf \
-         sharedrepository sparsecheckout sparsecheckoutcone splitindex symlinks trustctime \
-         untrackedcache usereplacerefs warnambiguousrefs whitespace",
+         hidedotfiles ignorestat logallrefupdates longpaths loosecompression maxtreedepth \
+         multipackindex packedgitlimit packedgitwindowsize precomposeunicode preloadindex \
+         quotepath repositoryformatversion safecrlf sparsecheckout sparsecheckoutcone \
+         splitindex symlinks trustctime untrackedcache usereplacerefs warnambiguousrefs \
+         whitespace",
     ),
     (
         "diff",
@@ -74,35 +87,35 @@ const KNOWN: &[(&str, Value, &str)] = &[
          relative renamelimit renames statgraphwidth statnamewidth submodule \
          suppressblankempty wserrorhighlight",
     ),
+    ("extensions", Address, "partialclone"),
     (
         "extensions",
-        Word,
-        "compatobjectformat noop objectformat partialclone preciousobjects refstorage \
-         relativeworktrees worktreeconfig",
+        Name,
+        "compatobjectformat noop objectformat preciousobjects refstorage relativeworktrees \
+         worktreeconfig",
     ),
     ("feature", Word, "experimental manyfiles"),
+    ("fetch", On, "fsckobjects"),
     (
         "fetch",
         Word,
-        "all fsckobjects negotiationalgorithm output parallel prune prunetags \
-         recursesubmodules showforcedupdates unpacklimit writecommitgraph",
+        "all negotiationalgorithm output parallel prune prunetags recursesubmodules \
+         showforcedupdates unpacklimit writecommitgraph",
     ),
-    ("format", Line, "subjectprefix"),
-    ("format", Word, "coverletter numbered signoff suffix thread useautobase"),
+    ("format", Suffix, "suffix"),
+    ("format", Word, "coverletter numbered signoff subjectprefix thread useautobase"),
     (
         "gc",
         Word,
         "aggressivedepth aggressivewindow auto autodetach autopacklimit bigpackthreshold \
-         cruftpacks logexpiry maxcruftsize packrefs pruneexpire reflogexpire \
-         reflogexpireunreachable rerereresolved rerereunresolved worktreepruneexpire \
-         writecommitgraph",
+         cruftpacks maxcruftsize packrefs writecommitgraph",
     ),
     ("gitflow", Word, "base bugfix develop feature hotfix master release support versiontag"),
-    ("gpg", Word, "format mintrustlevel"),
     ("grep", Word, "column extendedregexp fullname linenumber patterntype threads"),
     ("i18n", Encoding, "commitencoding logoutputencoding"),
     ("index", Word, "recordendofindexentries recordoffsettable skiphash sparse threads version"),
-    ("init", Word, "defaultbranch defaultobjectformat defaultrefformat"),
+    ("init", Name, "defaultobjectformat defaultrefformat"),
+    ("init", Word, "defaultbranch"),
     ("interactive", Word, "singlekey"),
     ("lfs", Address, "url"),
     (
@@ -112,14 +125,16 @@ const KNOWN: &[(&str, Value, &str)] = &[
          lockignoredfiles locksverify repositoryformatversion setlockablereadonly \
          skipdownloaderrors",
     ),
-    ("log", Word, "abbrevcommit date decorate diffmerges follow graphcolors mailmap showroot"),
+    ("log", Date, "date"),
+    ("log", Word, "abbrevcommit decorate diffmerges follow graphcolors mailmap showroot"),
     ("maintenance", Word, "auto autodetach enabled schedule strategy"),
     ("merge", Line, "name"),
+    ("merge", On, "verifysignatures"),
     (
         "merge",
         Word,
         "autostash branchdesc conflictstyle directoryrenames ff log renamelimit renames \
-         renormalize stat suppressdest verbosity verifysignatures",
+         renormalize stat suppressdest verbosity",
     ),
     ("notes", Word, "displayref mergestrategy rewriteref"),
     ("oh-my-zsh", Word, "hide-dirty hide-info hide-status"),
@@ -137,11 +152,12 @@ const KNOWN: &[(&str, Value, &str)] = &[
         "abbreviatecommands autosquash autostash backend forkpoint missingcommitscheck \
          reschedulefailedexec stat updaterefs",
     ),
+    ("receive", On, "fsckobjects"),
     (
         "receive",
         Word,
         "advertiseatomic advertisepushoptions autogc denycurrentbranch denydeletecurrent \
-         denydeletes denynonfastforwards fsckobjects unpacklimit updateserverinfo",
+         denydeletes denynonfastforwards unpacklimit updateserverinfo",
     ),
     ("remote", Address, "pushdefault pushurl url"),
     ("remote", Tags, "tagopt"),
@@ -158,7 +174,7 @@ const KNOWN: &[(&str, Value, &str)] = &[
     ),
     ("rerere", Word, "autoupdate enabled"),
     ("sparse", Word, "expectfilesoutsideofpatterns"),
-    ("splitindex", Word, "maxpercentchange sharedindexexpire"),
+    ("splitindex", Word, "maxpercentchange"),
     ("stash", Word, "showincludeuntracked showpatch showstat"),
     (
         "status",
@@ -175,7 +191,8 @@ const KNOWN: &[(&str, Value, &str)] = &[
     ),
     ("tag", Word, "forcesignannotated gpgsign sort"),
     ("tar", Word, "umask"),
-    ("transfer", Word, "advertisesid fsckobjects hiderefs unpacklimit"),
+    ("transfer", On, "fsckobjects"),
+    ("transfer", Word, "advertisesid hiderefs unpacklimit"),
     (
         "uploadpack",
         Word,
@@ -183,12 +200,30 @@ const KNOWN: &[(&str, Value, &str)] = &[
          keepalive",
     ),
     ("user", Line, "email name"),
-    ("user", Word, "signingkey useconfigonly"),
+    ("user", Word, "useconfigonly"),
     ("worktree", Word, "guessremote userelativepaths"),
 ];
 
 /// Encodings of which no character but the end of a line has a byte as that has: of others, such as CP856, some do.
 const ENCODINGS: [&str; 4] = ["utf-8", "utf8", "iso-8859-1", "us-ascii"];
+
+/// What `core.sharedRepository` may be: as git and people write it, all others reading at most.
+const SHARED: [&str; 14] = [
+    "0",
+    "1",
+    "2",
+    "0600",
+    "0640",
+    "0644",
+    "0660",
+    "0664",
+    "all",
+    "everybody",
+    "false",
+    "group",
+    "true",
+    "umask",
+];
 
 /// Whether a setting with these names in lower case, and this value without quotes, runs nothing.
 pub(super) fn is_harmless(
@@ -201,8 +236,9 @@ pub(super) fn is_harmless(
         known.0 == section && known.2.split(' ').any(|known| known == "*" || known == name)
     };
     let kind = KNOWN.iter().find(is_it).map(|known| known.1);
-    // The name of a remote or a branch becomes an argument of git's programs.
-    subsection.is_none_or(is_line) && kind.is_some_and(|kind| kind.takes(value))
+    // The name of a remote or a branch becomes an argument of git's programs, and one that is no remote's an address.
+    let is_plain = |name: &str| is_line(name) && !names_a_program(name);
+    subsection.is_none_or(is_plain) && kind.is_some_and(|kind| kind.takes(value))
 }
 
 impl Value {
@@ -217,7 +253,15 @@ impl Value {
                     && !value.starts_with(['/', '~', ':'])
                     && value.split('/').all(|part| part != "..")
             }
+            Date => is_word(value) && !value.contains('%'),
             Encoding => ENCODINGS.iter().any(|known| value.eq_ignore_ascii_case(known)),
+            Name => value.chars().all(|c| c.is_ascii_alphanumeric()),
+            On => value.eq_ignore_ascii_case("true"),
+            Shared => SHARED.iter().any(|known| value.eq_ignore_ascii_case(known)),
+            Suffix => {
+                value.starts_with('.')
+                    && value.chars().all(|c| c == '.' || c.is_ascii_alphanumeric())
+            }
             Tags => matches!(value, "--tags" | "--no-tags"),
         }
     }
@@ -228,9 +272,10 @@ fn is_line(text: &str) -> bool {
     !text.trim_start().starts_with('-') && !text.chars().any(char::is_control)
 }
 
+/// A script that does not quote it makes several words of it: none of these is an option either.
 fn is_word(text: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || " ./_-+:,@=*^~%?#[]{}".contains(c);
-    is_line(text) && text.chars().all(is_plain)
+    is_line(text) && text.chars().all(is_plain) && !text.contains(" -")
 }
 
 /// Whether an address begins like `ext::`, which a program by that name opens.
@@ -264,12 +309,28 @@ mod tests {
         check("core", None, "bare", "false", true);
         check("core", None, "bare", "", true);
         check("core", None, "commentstring", " exec x;", false);
+        check("core", None, "ignorecase", "true", true);
+        check("core", None, "protectntfs", "false", false);
+        check("core", None, "sharedrepository", "group", true);
+        check("core", None, "sharedrepository", "0666", false);
         check("core", None, "virtualfilesystem", "x", false);
         check("gui", None, "diffopts", "--output=x", false);
         check("pretty", None, "x", "%x1b]0;x", false);
         check("user", None, "name", "Ada O'Neill <3", true);
         check("user", None, "name", "a\u{1b}b", false);
-        check("user", None, "signingkey", "--output=x", false);
+        check("user", None, "signingkey", "../key", false);
+        check("gc", None, "auto", "0", true);
+        check("gc", None, "pruneexpire", "now", false);
+        check("format", None, "suffix", ".v2.txt", true);
+        check("format", None, "suffix", "/../../x", false);
+        check("format", None, "suffix", "./x", false);
+        check("log", None, "date", "iso-local", true);
+        check("log", None, "date", "format:%nexec x", false);
+        check("grep", None, "patterntype", "perl --output=x", false);
+        check("extensions", None, "refstorage", "reftable", true);
+        check("extensions", None, "refstorage", "files:///x", false);
+        check("extensions", None, "partialclone", "origin", true);
+        check("extensions", None, "partialclone", "hg::x", false);
         check("i18n", None, "commitencoding", "CP856", false);
         check("i18n", None, "commitencoding", "UTF-8", true);
         check("blame", None, "ignorerevsfile", ".git-blame-ignore-revs", true);
@@ -280,6 +341,8 @@ mod tests {
         check("remote", Some("o"), "url", "ext::sh", false);
         check("remote", Some("o"), "url", "--upload-pack=x", false);
         check("remote", Some("--upload-pack=x"), "url", ".", false);
+        check("remote", Some("hg::x"), "promisor", "true", false);
+        check("remote", Some("https://[::1]/x"), "promisor", "true", true);
         check("remote", Some("o"), "fetch", "+refs/heads/*:refs/remotes/o/*", true);
         check("remote", Some("o"), "tagopt", "--no-tags", true);
         check("remote", Some("o"), "tagopt", "--upload-pack=x", false);

@@ -123,10 +123,12 @@ fn of_the_users_own_settings_a_command_gets_no_program_and_no_secret() {
     let text = "# key: abc\n[user]\n\tname = n ; or m\n[url \"https://u:tok@h/\"]\n\tinsteadOf = x\n\
                 [http \"https://h\"]\n\textraHeader = A: b\n\tsslCAInfo = /ca\n[github]\n\
                 \ttoken = t\n[core]\n\teditor = vi\n\tautocrlf = a \\\n b\n[imap]\npass=p\n\
-                [remote \"o\"]\nurl = https://u:tok@h/a\n";
+                [remote \"o\"]\nurl = https://u:tok@h/a\n\
+                [gc]\n\treflogExpire = never\n[log]\n\tdate = format:%F\n";
     let shared = shared(text, &mut |_, _| String::new()).unwrap();
     let expected = "[user]\n\tname = n ; or m\n[http \"https://h\"]\n\tsslCAInfo = /ca\n\
-                    [core]\n\tautocrlf = a \\\n b\n";
+                    [core]\n\tautocrlf = a \\\n b\n\
+                    [gc]\n\treflogExpire = never\n[log]\n\tdate = format:%F\n";
     assert_eq!(shared, expected);
 }
 
