@@ -19,7 +19,7 @@ use rustix::fs::{AtFlags, FileType};
 
 use super::folder::{Listed, listed, named};
 use super::item::{Stamp, is_recent, leads_into_git};
-use super::repository::may_be_of_git;
+use super::repository::{is_read_by_git, may_be_of_git};
 use crate::file_system::{OVERLAYFS, file_system};
 use crate::workspace::{is_above_protected, makes_repository, name_of, names_in};
 
@@ -153,7 +153,7 @@ fn keeps_times(listed: &Listed) -> bool {
     system.is_some_and(|system| KEEP_TIMES.contains(&system.kind))
 }
 
-/// Leaves out files that nothing takes commands from, and links that lead to none.
+/// Leaves out files that nothing takes commands from, links that lead to none, and pipes at which git does not wait.
 fn what_matters(root: &Path, place: &Path, listed: &Listed) -> Entries {
     let protected = names_in(name_of(root, place));
     let may_be_of_git = may_be_of_git(root) || may_be_of_git(place);
@@ -166,6 +166,7 @@ fn what_matters(root: &Path, place: &Path, listed: &Listed) -> Entries {
                 && (may_be_of_git
                     || is_above_protected(name)
                     || listed.folder.fd().is_ok_and(|folder| leads_into_git(folder, name.as_ref())))
+            || kind.is_fifo() && (may_be_of_git || is_read_by_git(name))
     };
     let mut entries: Vec<_> = listed.names.iter().filter(matters).cloned().collect();
     // However many files another name has.

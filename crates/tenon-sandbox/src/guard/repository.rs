@@ -28,6 +28,10 @@ pub(super) const WRITTEN_BY_GIT: [&str; 15] = [
     "svn",
 ];
 
+/// What git, or git-lfs, opens in folders of a work tree as soon as it is there.
+const READ_BY_GIT: [&str; 5] =
+    [".gitattributes", ".gitignore", ".gitmodules", ".lfsconfig", ".mailmap"];
+
 pub(super) fn is_in_git(beneath: &Path) -> bool {
     beneath.iter().any(|name| name == ".git")
 }
@@ -57,6 +61,18 @@ pub(super) fn is_where_git_writes(root: &Path, top: &OwnedFd, link: &Path) -> bo
     };
     let is_deep = is_in_git(folder) && !is_repository(root, top, folder);
     is_deep || folder.ancestors().any(is_of_git)
+}
+
+/// Whether git would wait at a pipe: where it writes, and in a work tree where it reads by name.
+pub(super) fn would_wait_at(root: &Path, top: &OwnedFd, pipe: &Path) -> bool {
+    pipe.file_name().is_some_and(is_read_by_git)
+        || pipe.parent().is_some_and(|folder| is_repository(root, top, folder))
+        || is_where_git_writes(root, top, pipe)
+}
+
+/// Whether git opens a file by this name in a work tree.
+pub(super) fn is_read_by_git(name: &OsStr) -> bool {
+    READ_BY_GIT.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// Whether a folder among others is a repository's own, and not one in it: these have a file `HEAD`, too.

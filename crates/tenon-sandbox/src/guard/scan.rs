@@ -16,7 +16,7 @@ use super::item::{HASHED_BYTES_MAX, Item, Room, item, leads_into_git};
 use super::limits::Limits;
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root, setting_among_others};
-use super::repository::{has_head, is_where_git_writes};
+use super::repository::{has_head, is_where_git_writes, would_wait_at};
 use crate::git_index::INDEX_BYTES_MAX;
 use crate::git_steps::{GitStep, has_steps};
 use crate::workspace::{
@@ -237,7 +237,7 @@ impl<'a> Scan<'a> {
                         let is_looked_at = is_top && GIT_OWN.iter().any(|own| name == *own);
                         if kind.is_dir() && !is_looked_at {
                             next.push(beneath);
-                        } else if name == ".git" || kind.is_symlink() && !is_top {
+                        } else if name == ".git" || misleads(*kind) && !is_top {
                             self.all(root, top, &beneath, 0, DEPTH_MAX);
                         }
                     }
@@ -288,9 +288,24 @@ impl<'a> Scan<'a> {
                 self.all(root, top, &beneath, 0, DEPTH_MAX);
             } else if kind.is_dir() {
                 next.push(beneath);
-            } else if kind.is_symlink() {
-                self.link(root, top, &beneath);
+            } else {
+                self.link_or_pipe(root, top, &beneath, *kind);
             }
+        }
+    }
+
+    /// Notes a link that leads git astray, or a pipe that it would wait at.
+    pub(super) fn link_or_pipe(
+        &mut self,
+        root: &Path,
+        top: &OwnedFd,
+        beneath: &Path,
+        kind: FileType,
+    ) {
+        if kind.is_symlink() {
+            self.link(root, top, beneath);
+        } else if kind.is_fifo() && would_wait_at(root, top, beneath) {
+            self.all(root, top, beneath, 0, DEPTH_MAX);
         }
     }
 
@@ -337,8 +352,7 @@ impl<'a> Scan<'a> {
                 self.others(root, top, &beneath, DEPTH_MAX);
             } else if kind.is_dir() && has_steps(&name) {
                 self.steps(root, top, &beneath, depth);
-            } else if kind.is_symlink() && name != "HEAD" || kind.is_fifo() {
-                // Git would write where it leads, or wait for somebody who writes.
+            } else if misleads(kind) && (name != "HEAD" || kind.is_fifo()) {
                 self.all(root, top, &beneath, 0, DEPTH_MAX);
             }
         }
@@ -354,7 +368,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Notes the links in a folder in which git writes, wherever they lead.
+    /// Notes the links and pipes in a folder in which git writes, wherever they lead.
     pub(super) fn links(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
         for (beneath, kind) in self.beside_links(root, top, place, deeper) {
             if kind.is_dir() {
@@ -363,8 +377,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Notes the links in a folder in which git would follow them to where nobody looks, and returns what else is there;
-    /// nothing where it is too deep or there is no room left.
+    /// Notes the links in a folder in which git would follow them to where nobody looks, and the pipes, and returns what
+    /// else is there; nothing where it is too deep or there is no room left.
     fn beside_links(
         &mut self,
         root: &Path,
@@ -376,7 +390,7 @@ impl<'a> Scan<'a> {
             return Vec::new();
         }
         let all = names(top, place).into_iter().map(|(name, kind)| (place.join(name), kind));
-        let (links, others): (Vec<_>, Vec<_>) = all.partition(|(_, kind)| kind.is_symlink());
+        let (links, others): (Vec<_>, Vec<_>) = all.partition(|(_, kind)| misleads(*kind));
         links.iter().for_each(|(link, _)| self.all(root, top, link, 0, DEPTH_MAX));
         others
     }
@@ -388,8 +402,8 @@ impl<'a> Scan<'a> {
         has_room
     }
 
-    /// Looks through a folder in which a repository has others, and notes the links in it. What would run programs in
-    /// one counts where it lacks its `HEAD`, too: that may come back.
+    /// Looks through a folder in which a repository has others, and notes the links and pipes in it. What would run
+    /// programs in one counts where it lacks its `HEAD`, too: that may come back.
     pub(super) fn others(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
         for (beneath, kind) in self.beside_links(root, top, place, deeper) {
             if !kind.is_dir() {
@@ -516,4 +530,9 @@ impl<'a> Scan<'a> {
             &mut self.left.files
         }
     }
+}
+
+/// Whether git would write where it leads, or wait for somebody who writes.
+pub(super) fn misleads(kind: FileType) -> bool {
+    kind.is_symlink() || kind.is_fifo()
 }

@@ -12,10 +12,8 @@ use rustix::fs::FileType;
 
 use super::folder::{look_at, names};
 use super::place::{Way, setting_among_others, way};
-use super::repository::{
-    WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository, is_where_git_writes,
-};
-use super::scan::{DEPTH_MAX, Scan};
+use super::repository::{WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository};
+use super::scan::{DEPTH_MAX, Scan, misleads};
 use crate::git_steps::{GitStep, has_steps};
 use crate::journal::Came;
 use crate::workspace::{
@@ -89,20 +87,12 @@ impl Scan<'_> {
             }
             Role::Repository | Role::Listed => self.all(root, top, beneath, 0, DEPTH_MAX),
             Role::Setting(depth) => self.setting(root, top, beneath, depth, kind),
-            Role::Making | Role::Other if kind.is_fifo() => {
-                let folder = beneath.parent().unwrap_or(beneath);
-                if is_repository(root, top, folder) || is_where_git_writes(root, top, beneath) {
-                    self.all(root, top, beneath, 0, DEPTH_MAX);
-                }
+            Role::Making | Role::Other
+                if kind.is_symlink() && is_beside_head(root, top, beneath) =>
+            {
+                self.all(root, top, beneath, 0, DEPTH_MAX);
             }
-            Role::Making | Role::Other if kind.is_symlink() => {
-                if is_beside_head(root, top, beneath) {
-                    self.all(root, top, beneath, 0, DEPTH_MAX);
-                } else {
-                    self.link(root, top, beneath);
-                }
-            }
-            Role::Making | Role::Other => {}
+            Role::Making | Role::Other => self.link_or_pipe(root, top, beneath, kind),
         }
         if came == Came::Made {
             self.completed(root, top, beneath);
@@ -143,8 +133,8 @@ impl Scan<'_> {
             let beneath = place.join(name);
             if kind.is_dir() {
                 self.hidden(root, top, &beneath, deeper - 1);
-            } else if kind.is_symlink() {
-                self.link(root, top, &beneath);
+            } else {
+                self.link_or_pipe(root, top, &beneath, kind);
             }
         }
     }
@@ -160,8 +150,8 @@ impl Scan<'_> {
         let name = beneath.iter().nth(depth).unwrap_or_default();
         if !has_others(name) {
             self.all(root, top, beneath, depth, DEPTH_MAX);
-        } else if kind.is_symlink() {
-            // Git would follow it to where nobody looks.
+        } else if misleads(kind) {
+            // Git would follow it to where nobody looks, or wait there.
             self.all(root, top, beneath, 0, DEPTH_MAX);
         }
     }

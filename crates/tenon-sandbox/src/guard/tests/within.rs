@@ -89,6 +89,53 @@ fn pipes_that_git_would_wait_at_go() {
     assert_eq!(found, names);
 }
 
+/// Pipes at which git would wait, deeper in repositories and in work trees.
+const PIPES: [&str; 20] = [
+    ".git/logs/HEAD",
+    ".git/modules/m/gitdir",
+    ".git/modules/m/refs/heads/m",
+    ".git/objects/info/alternates",
+    ".git/objects/info/commit-graph",
+    ".git/objects/pack/multi-pack-index",
+    ".git/rebase-merge/message",
+    ".git/refs/heads/main",
+    ".git/worktrees/w/gitdir",
+    ".gitattributes",
+    ".gitignore",
+    ".gitmodules",
+    ".lfsconfig",
+    ".mailmap",
+    "b/objects/info/alternates",
+    "b/refs/heads/main",
+    "d/.gitattributes",
+    "d/.gitignore",
+    "d/e/.gitignore",
+    "n/.git/refs/heads/main",
+];
+
+/// A repository with others in it, and pipes at which nobody waits.
+const WITH_OTHERS: &str = "git init -q . && git init -q n && git init -q --bare b && mkdir -p d .git/modules && \
+                           git init -q --bare .git/modules/m && mkfifo d/pipe b/.git-pipe";
+
+fn pipes() -> String {
+    let make = |pipe: &str| format!("mkdir -p $(dirname {pipe}) && rm -f {pipe} && mkfifo {pipe}");
+    PIPES.map(make).join(" && ")
+}
+
+#[test]
+fn pipes_deeper_in_a_repository_and_where_git_reads_in_a_work_tree_go() {
+    let attack = format!("{} && mkfifo d/other", pipes());
+    let found = check_with(WITH_OTHERS, &attack, |root| {
+        let is_there = |name: &str| root.join(name).symlink_metadata().is_ok();
+        assert!(["d/pipe", "d/other", "b/.git-pipe"].iter().all(|name| is_there(name)));
+        assert!(!PIPES.iter().any(|name| is_there(name)));
+    });
+    assert_eq!(found, PIPES);
+    let whole = "mkdir -p x/y/.git/objects && cp -r .git/refs x/y/.git && cp .git/HEAD x/y/.git && \
+                 mkfifo x/y/.git/refs/a x/.gitignore";
+    assert_eq!(check(WITH_OTHERS, whole, &[]), ["x/.gitignore", "x/y/.git/refs/a"]);
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "plays the person and the command")]
 fn the_repository_of_a_linked_worktree_gets_no_other_one() {

@@ -67,6 +67,11 @@ const CASES: &[Case] = &[
         "grep own .claude/settings.json",
     ),
     case(OWN, &["ln .envrc e; ln .vscode/tasks.json t", "echo evil > e; echo evil > t"], AS_OWN),
+    case(
+        REPOSITORY,
+        &["cd r; mkdir d; mkfifo .git/objects/info/alternates .git/refs/heads/p d/.gitignore d/p"],
+        "test \"$(find r -type p)\" = r/d/p",
+    ),
     // What was innocent gets a name that matters.
     case(
         "",

@@ -139,6 +139,8 @@ python3 write.py; printf '%040d\t%s/new\0' 1 $TOP > .git/MERGE_RR; echo end"#,
         .after("! grep -q evil .git/config"),
     left!("git: what git does less carefully, shows to all or keeps no longer", "git config core.protectNTFS false; git config core.sharedRepository 0666; git config gc.pruneExpire now; git config gc.reflogExpire now; git config fetch.fsckObjects false; git config clean.requireForce false; git config user.signingKey ../evil; git config gpg.format ssh; git config log.date 'format:%nevil'; git config extensions.refStorage files://$PWD/evil")
         .after("! grep -qE 'evil|now|666|ssh|NTFS|fsck|requireForce' .git/config"),
+    left!("git: pipes deeper in a repository and where git reads in a work tree", "git worktree add -q w; mkfifo .git/objects/info/{alternates,commit-graph} .git/objects/pack/multi-pack-index .git/refs/heads/x .git/logs/x .git/worktrees/w/locked; rm .git/logs/HEAD; mkfifo .git/logs/HEAD w/.gitignore .gitignore .gitattributes .gitmodules .mailmap")
+        .after("! find . -type p | grep ."),
     left!("git: a common folder of a worktree that looks like none", "git worktree add -q w; mkdir -p s/objects s/refs s/hooks; cp -r .git/objects .git/refs s; printf '[core]\n\tfsmonitor = evil\n' > s/config; echo evil > s/hooks/post-checkout; echo $PWD/s > .git/worktrees/w/commondir")
         .after("! grep -q s$ .git/worktrees/w/commondir && ! git -C w config --get core.fsmonitor"),
     left!("git: a link to a repository within a repository", "cp -r .git y; mv y .git; git config -f .git/y/config core.fsmonitor evil; git worktree add -q w; ln -s .git/y l; rm -r .git/worktrees/w; ln -s ../y .git/worktrees/w; mkdir m; ln -s ../y .git/modules; echo 'gitdir: ../.git/modules' > m/.git")
