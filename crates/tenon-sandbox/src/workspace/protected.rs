@@ -107,6 +107,44 @@ const NAMES: [&str; 70] = [
     ".crush.json",
 ];
 
+/// Settings of hook managers, and the scripts that they run: the hook is in place, and git starts it with each commit.
+/// Protected as [`NAMES`] are, but not read-only for commands: git has to write them where it switches to another
+/// branch, and `npm install` has husky write anew what is there.
+const HOOK_MANAGERS: [&str; 31] = [
+    ".pre-commit-config.yaml",
+    ".pre-commit-config.yml",
+    "prek.toml",
+    "lefthook.json",
+    "lefthook.jsonc",
+    "lefthook.toml",
+    "lefthook.yaml",
+    "lefthook.yml",
+    "lefthook-local.json",
+    "lefthook-local.jsonc",
+    "lefthook-local.toml",
+    "lefthook-local.yaml",
+    "lefthook-local.yml",
+    ".lefthook",
+    ".lefthook.json",
+    ".lefthook.jsonc",
+    ".lefthook.toml",
+    ".lefthook.yaml",
+    ".lefthook.yml",
+    ".lefthook-local",
+    ".lefthook-local.json",
+    ".lefthook-local.jsonc",
+    ".lefthook-local.toml",
+    ".lefthook-local.yaml",
+    ".lefthook-local.yml",
+    "hk.pkl",
+    ".overcommit.yml",
+    ".local-overcommit.yml",
+    // Of overcommit, and where people have `core.hooksPath` lead.
+    ".git-hooks",
+    ".githooks",
+    ".husky",
+];
+
 /// What a directory that is a git repository's own has in it.
 const REPOSITORY_ENTRIES: [&str; 3] = ["HEAD", "objects", "refs"];
 
@@ -198,16 +236,26 @@ pub(crate) fn name_of<'a>(root: &'a Path, folder: &'a Path) -> Option<&'a OsStr>
 
 /// Returns the names that are protected in a folder with this name, and everywhere.
 pub(crate) fn names_in(folder: Option<&OsStr>) -> impl Iterator<Item = &'static str> + Clone {
-    NAMES.into_iter().filter_map(move |known| match known.split_once('/') {
+    let names = NAMES.into_iter().filter_map(move |known| match known.split_once('/') {
         None => Some(known),
-        Some((above, name)) => folder?.eq_ignore_ascii_case(above).then_some(name),
-    })
+        Some(pair) => second_in(folder, pair),
+    });
+    names.chain(HOOK_MANAGERS)
 }
 
-/// Returns the names that are protected in a root, beneath it: of two the first can be its own.
+/// Returns the names that are read-only for commands in a root, beneath it: of two the first can be its own.
 pub(crate) fn names_beneath(root: &Path) -> impl Iterator<Item = &'static str> {
-    let own = names_in(root.file_name()).filter(|name| !NAMES.contains(name));
+    let own =
+        NAMES.into_iter().filter_map(|known| second_in(root.file_name(), known.split_once('/')?));
     NAMES.into_iter().chain(own)
+}
+
+/// Returns the second of two names where the first is the folder's.
+fn second_in(
+    folder: Option<&OsStr>,
+    (above, name): (&'static str, &'static str),
+) -> Option<&'static str> {
+    folder?.eq_ignore_ascii_case(above).then_some(name)
 }
 
 /// Whether something by this name can hold a protected name: a link there leads to another one.
@@ -407,6 +455,13 @@ mod tests {
             ".git/modules/part/lazygit.yml",
             ".exrc",
             "sub/.nvim.lua",
+            ".pre-commit-config.yaml",
+            "sub/prek.toml",
+            ".config/lefthook.yml",
+            ".lefthook-local.jsonc",
+            ".lefthook/pre-push/a.sh",
+            ".husky/_/pre-commit",
+            ".githooks/pre-push",
         ];
         let ordinary = [
             "",
@@ -447,6 +502,9 @@ mod tests {
             ".clinerules/style.md",
             ".windsurf/rules/a.md",
             "lazygit.yml",
+            ".pre-commit-hooks.yaml",
+            "lefthook/main.go",
+            "docs/husky/a.md",
         ];
         for (list, expected) in [(&protected[..], true), (&ordinary[..], false)] {
             for path in list {

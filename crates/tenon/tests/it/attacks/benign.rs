@@ -129,6 +129,11 @@ pub(super) const ROWS: &[Row] = &[
     git!("git: worktree", "git worktree add -q w -b w; cd w; echo c > c; git add c; git commit -qm c; git log --oneline | wc -l; cd ..; git worktree remove w; git worktree prune", &["2\n"]),
     git!("git: worktree where protected names are tracked", "git worktree add -q w -b w; git -C w status --short; cat w/.vscode/settings.json w/pkg/.envrc; git worktree remove w; echo clean", &["mine\nown\nclean"])
         .prepare(TRACKED),
+    works!("git: switching where settings of hook managers are tracked", "cd $WORK; git switch -q side; cat .pre-commit-config.yaml; rm .husky/_/husky.sh; echo own > .husky/_/husky.sh; git switch -q main; cat .pre-commit-config.yaml", &["theirs\nours"])
+        .prepare("cd $WORK; export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=e; git init -qb main .; mkdir -p .husky/_; echo own > .husky/_/husky.sh; echo ours > .pre-commit-config.yaml; git add .husky .pre-commit-config.yaml; git commit -qm a; git switch -qc side; echo theirs > .pre-commit-config.yaml; git commit -qam b; git switch -q main")
+        .never(&["[walls]", "fatal", "error:"])
+        .needs(&["git"])
+        .alone(),
     git!("git: clone and copy where protected names are tracked", "git clone -q . c; git -C c status --short; cp -r pkg other; cat c/.vscode/settings.json c/pkg/.envrc other/.envrc; echo clean", &["mine\nown\nown\nclean"])
         .prepare(TRACKED),
     git!("git: indexes of every kind", "git update-index --index-version 4; echo b > b; git add b; git update-index --split-index; echo c > c; git add c; git worktree add -q w; git stash -q; git checkout -q .; git stash pop -q; git commit -qm two; git status --short b c", &[""]),

@@ -289,6 +289,14 @@ pub(super) const ROWS: &[Row] = &[
     .prints(&["end", ".hg/hgrc was changed; put back as it was", "needs the user's yes"])
     .never(&["Wrote"])
     .after("grep -qx own .hg/hgrc && grep -qx ok .hg/store/data && grep -qx ok .clinerules/style.md && ! grep -rqs evil --exclude='.row-*' ."),
+    row("settings and scripts of hook managers", &[
+        Call::Script("echo evil > .pre-commit-config.yaml; echo evil > n; mv n .husky/pre-commit; mkdir -p .husky/_ .githooks part .lefthook/pre-push; for f in lefthook.yml .lefthook-local.toml .overcommit.yml prek.toml part/.pre-commit-config.yaml .githooks/pre-push .lefthook/pre-push/a.sh .husky/_/pre-commit; do echo evil > $f; done; echo ok > .pre-commit-hooks.yaml; echo end"),
+        Call::Tool("write_file", r#"{"path":"@ROW@/lefthook.json","content":"evil"}"#),
+    ])
+    .prepare("mkdir .husky; echo own | tee .pre-commit-config.yaml > .husky/pre-commit")
+    .prints(&["end", ".pre-commit-config.yaml was changed; put back as it was", "needs the user's yes"])
+    .never(&["Wrote"])
+    .after("test \"$(cat .pre-commit-config.yaml .husky/pre-commit)\" = $'own\nown' && grep -qx ok .pre-commit-hooks.yaml && ! grep -rqs evil --exclude='.row-*' ."),
     row("permissions of settings and their folders", &[Call::Script(
         "chmod 777 .vscode .vscode/a .claude .claude/hooks; chmod 0 .idea; chmod 777 .git/hooks; chmod 666 .envrc .git/config .claude/settings.json; cp .envrc y; chmod 646 y; mv -f y .envrc; echo end",
     )])
