@@ -4,14 +4,16 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
+use rustix::process::Pid;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use super::by_argument::Sockets;
 use super::filter::{Calls, Filter};
 use super::landlock::Rules;
 use super::notify;
 use super::probe::holds_sockets_with_a_path;
 use super::request::{Confinement, Refused, Request, Wall, Walls};
-use super::seccomp::{self, Around, Sockets, refusals};
+use super::seccomp::{self, Around, refusals};
 use super::set_id;
 
 /// What commands in tier A and B have.
@@ -72,8 +74,12 @@ pub(super) fn hold_files(confinement: &Confinement, ahead: Option<&Ahead>) -> Re
 }
 
 /// Returns the filter for the system calls that the request does not grant, or wants to be asked
-/// about.
-pub(super) fn filter<'a>(request: &Request, ahead: Option<&'a Ahead>) -> Option<Cow<'a, Filter>> {
+/// about. Without namespaces the command sees its helpers.
+pub(super) fn filter<'a>(
+    request: &Request,
+    ahead: Option<&'a Ahead>,
+    helpers: &[Pid],
+) -> Option<Cow<'a, Filter>> {
     let calls = match &request.confinement {
         Confinement::Walls(walls) => {
             let (sockets, around) = kinds(walls);
@@ -81,7 +87,11 @@ pub(super) fn filter<'a>(request: &Request, ahead: Option<&'a Ahead>) -> Option<
             if let (IN_NAMESPACES, Some([as_it_is, asking])) = ((sockets, around), made) {
                 return Some(Cow::Borrowed(if request.watched { asking } else { as_it_is }));
             }
-            refusals(sockets, around)
+            let mut calls = refusals(sockets, around);
+            if around != Around::Namespaces {
+                seccomp::leave_helpers(&mut calls, helpers);
+            }
+            calls
         }
         _ if request.watched => Calls::new(),
         _ => return None,

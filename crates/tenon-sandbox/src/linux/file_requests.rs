@@ -64,9 +64,10 @@ pub(super) const REQUESTS: [u32; 35] = [
 
 #[cfg(test)]
 mod tests {
+    use super::super::by_argument::Sockets;
     use super::super::filter::{ARCHITECTURE, Filter};
     use super::super::notify::FILE_FLAGS;
-    use super::super::seccomp::{Around, Sockets, refusals};
+    use super::super::seccomp::{Around, refusals};
     use super::*;
 
     #[test]

@@ -37,6 +37,9 @@ pub(super) fn set(limits: &Limits, inside: Option<&Inside>) -> Result<(), Errno>
     if let Some(all) = rustix::process::getrlimit(Resource::Sigpending).current {
         lower(Resource::Sigpending, all / 2)?;
     }
+    // Leave to come before all others would hold up what counts and ends the command.
+    lower(Resource::Nice, 0)?;
+    lower(Resource::Rtprio, 0)?;
     lower(Resource::Fsize, limits.file_bytes_max)?;
     lower(Resource::Nofile, limits.open_files_max)
 }

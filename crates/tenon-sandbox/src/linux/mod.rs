@@ -1,6 +1,7 @@
 //! One mechanism of the kernel a file.
 
 pub(crate) mod bubblewrap;
+mod by_argument;
 mod by_names;
 mod carve;
 pub(crate) mod closed;

@@ -7,42 +7,15 @@
 //! What the journal is asked about is in the same filter (see `notify.rs`), because to install one is
 //! a good part of what a command costs; what is refused here is refused there, too.
 
-use libc::{c_long, sock_filter};
+use libc::c_long;
 use rustix::io::Errno;
+use rustix::process::Pid;
 
-use super::file_requests::{LETTER, LETTERS, REQUESTS};
-use super::filter::{
-    ANY_BIT, Calls, EQUAL, and, argument_offset, call, jump, lead, load, pretend, refuse, short,
-};
+use super::by_argument::{Sockets, conditions, not_moved};
+use super::filter::{Calls, EQUAL, argument_offset, call, jump, load, pretend, refuse};
 use super::limits::core_limit_stays;
-use super::notify::{ATTRIBUTES, ATTRIBUTES_HERE, FILE_FLAGS, FILE_SETATTR};
-use super::shared_objects::SHARED_OBJECTS;
+use super::notify::{ATTRIBUTES, ATTRIBUTES_HERE};
 use super::told;
-
-/// Every flag with which clone, unshare and setns make a namespace, but CLONE_NEWTIME, which
-/// clone cannot have and which is a signal's number there.
-const NAMESPACES: u32 = (libc::CLONE_NEWNS
-    | libc::CLONE_NEWCGROUP
-    | libc::CLONE_NEWUTS
-    | libc::CLONE_NEWIPC
-    | libc::CLONE_NEWUSER
-    | libc::CLONE_NEWPID
-    | libc::CLONE_NEWNET)
-    .cast_unsigned();
-
-/// Puts a character into a terminal's input, and what the console can do beyond that.
-const TERMINAL_INPUT: [u32; 2] = [0x5412, 0x541c];
-
-/// Which sockets there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sockets {
-    /// Also those that reach other machines, as far as a namespace goes.
-    Internet,
-    /// Only those between processes.
-    Local,
-    /// The same without paths: only pairs, which one process makes and gives to another.
-    Pairs,
-}
 
 /// What else holds a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,29 +26,6 @@ pub(super) enum Around {
     Landlock,
     /// The same, and nothing is to be changed.
     LandlockToRead,
-}
-
-/// When a call is refused.
-enum When {
-    Always,
-    /// A bit of these is in the argument.
-    Bits(u8, u32),
-    /// The argument, after the mask, is one of these.
-    OneOf(u8, u32, &'static [u32]),
-    /// The argument is none of these.
-    NoneOf(u8, &'static [u32]),
-    /// The argument, after the mask, is one of the first, and as a whole none of the second.
-    AmongNoneOf(u8, u32, &'static [u32], &'static [u32]),
-    /// The first argument is this family, and the other argument is such.
-    Family(u32, u8, Such),
-}
-
-/// What an argument is.
-enum Such {
-    /// After the mask this value.
-    Is(u32, u32),
-    /// None of these values.
-    IsNoneOf(&'static [u32]),
 }
 
 /// Calls that nobody has, whatever the arguments.
@@ -169,118 +119,6 @@ const UNTIL_A_COMMAND: &[c_long] = &[
 /// Not in the library yet; the same on every architecture.
 const OPEN_TREE_ATTR: c_long = 467;
 
-const CHARACTER_AND_BLOCK: &[u32] = &[libc::S_IFCHR, libc::S_IFBLK];
-
-/// What reaches the machine where there are no namespaces.
-fn without_namespaces() -> Vec<(c_long, When, Errno)> {
-    const SELF: &[u32] = &[0];
-    let shared = SHARED_OBJECTS.iter().map(|call| (*call, When::Always, Errno::PERM));
-    let of_others = [
-        // A limit of processor time ends a process as a signal does.
-        (libc::SYS_prlimit64, When::NoneOf(0, SELF), Errno::PERM),
-        // A class below all others, or one above: 0 is the caller.
-        (libc::SYS_sched_setscheduler, When::NoneOf(0, SELF), Errno::PERM),
-        (libc::SYS_sched_setparam, When::NoneOf(0, SELF), Errno::PERM),
-        (libc::SYS_sched_setattr, When::NoneOf(0, SELF), Errno::PERM),
-        (libc::SYS_setpriority, When::NoneOf(1, SELF), Errno::PERM),
-        (libc::SYS_setpriority, When::OneOf(0, u32::MAX, &[PRIORITY_OF_USER]), Errno::PERM),
-        (libc::SYS_ioprio_set, When::NoneOf(1, SELF), Errno::PERM),
-        (libc::SYS_ioprio_set, When::OneOf(0, u32::MAX, &[IO_PRIORITY_OF_USER]), Errno::PERM),
-        // A file that is open for reading is enough for these.
-        (libc::SYS_ioctl, When::OneOf(1, u32::MAX, &FILE_FLAGS), Errno::PERM),
-        (FILE_SETATTR, When::Always, Errno::PERM),
-    ];
-    shared.chain(of_others).collect()
-}
-
-const PRIORITY_OF_USER: u32 = 2;
-const IO_PRIORITY_OF_USER: u32 = 3;
-
-/// The first process of a command's namespaces, as the command numbers it.
-const FIRST: &[u32] = &[1];
-
-/// Which calls are refused for some arguments, and with which error.
-fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
-    const LOCAL: &[u32] = &[libc::AF_UNIX.cast_unsigned(), libc::AF_NETLINK.cast_unsigned()];
-    const INTERNET: &[u32] = &[
-        libc::AF_UNIX.cast_unsigned(),
-        libc::AF_NETLINK.cast_unsigned(),
-        libc::AF_INET.cast_unsigned(),
-        libc::AF_INET6.cast_unsigned(),
-    ];
-    const PROTOCOLS: &[u32] = &[
-        0,
-        libc::IPPROTO_ICMP.cast_unsigned(),
-        libc::IPPROTO_TCP.cast_unsigned(),
-        libc::IPPROTO_UDP.cast_unsigned(),
-        libc::IPPROTO_ICMPV6.cast_unsigned(),
-        libc::IPPROTO_MPTCP.cast_unsigned(),
-    ];
-    const NETLINK: &[u32] = &[libc::AF_NETLINK.cast_unsigned()];
-    let (families, in_pairs, refused) = match sockets {
-        Sockets::Internet => (INTERNET, INTERNET, Errno::AFNOSUPPORT),
-        Sockets::Local => (LOCAL, LOCAL, Errno::ACCESS),
-        Sockets::Pairs => (NETLINK, LOCAL, Errno::ACCESS),
-    };
-    // The kind without its flags.
-    let raw = |family: i32| {
-        When::Family(family.cast_unsigned(), 1, Such::Is(0xf, libc::SOCK_RAW.cast_unsigned()))
-    };
-    // What asks for addresses and interfaces is netlink's protocol 0.
-    let other_netlink = When::Family(libc::AF_NETLINK.cast_unsigned(), 2, Such::IsNoneOf(&[0]));
-    // For others the kernel would load a module.
-    let other_protocol =
-        |family: i32| When::Family(family.cast_unsigned(), 2, Such::IsNoneOf(PROTOCOLS));
-    let mut conditions = vec![
-        (libc::SYS_clone, When::Bits(0, NAMESPACES), Errno::PERM),
-        // Its arguments lie in memory that no filter can look at; libraries go back to clone.
-        (libc::SYS_clone3, When::Always, Errno::NOSYS),
-        // Memory of it is in no count that a limit could go by.
-        (libc::SYS_memfd_secret, When::Always, Errno::NOSYS),
-        (libc::SYS_socket, When::NoneOf(0, INTERNET), Errno::AFNOSUPPORT),
-    ];
-    let families = (sockets != Sockets::Internet).then_some(families);
-    conditions.extend(families.map(|known| (libc::SYS_socket, When::NoneOf(0, known), refused)));
-    conditions.extend([
-        (libc::SYS_socketpair, When::NoneOf(0, in_pairs), refused),
-        (libc::SYS_socket, raw(libc::AF_INET), Errno::PERM),
-        (libc::SYS_socket, raw(libc::AF_INET6), Errno::PERM),
-        (libc::SYS_socket, other_netlink, Errno::PROTONOSUPPORT),
-        (libc::SYS_socket, other_protocol(libc::AF_INET), Errno::PROTONOSUPPORT),
-        (libc::SYS_socket, other_protocol(libc::AF_INET6), Errno::PROTONOSUPPORT),
-        (libc::SYS_ioctl, When::OneOf(1, u32::MAX, &TERMINAL_INPUT), Errno::PERM),
-        // Programs take this for a file system that does not have it, and go on without.
-        (libc::SYS_ioctl, When::AmongNoneOf(1, LETTER, &LETTERS, &REQUESTS), Errno::NOTTY),
-        (libc::SYS_fcntl, When::OneOf(1, u32::MAX, &LEASES), Errno::INVAL),
-        // It counts the command's memory, for which it needs descriptors and time.
-        (libc::SYS_prlimit64, When::OneOf(0, u32::MAX, FIRST), Errno::PERM),
-        (libc::SYS_sched_setscheduler, When::OneOf(0, u32::MAX, FIRST), Errno::PERM),
-        (libc::SYS_sched_setparam, When::OneOf(0, u32::MAX, FIRST), Errno::PERM),
-        (libc::SYS_sched_setattr, When::OneOf(0, u32::MAX, FIRST), Errno::PERM),
-        (libc::SYS_seccomp, When::Bits(1, NEW_LISTENER), Errno::BUSY),
-        (libc::SYS_mknodat, When::OneOf(2, libc::S_IFMT, CHARACTER_AND_BLOCK), Errno::PERM),
-        #[cfg(target_arch = "x86_64")]
-        (libc::SYS_mknod, When::OneOf(1, libc::S_IFMT, CHARACTER_AND_BLOCK), Errno::PERM),
-    ]);
-    if sockets == Sockets::Pairs {
-        conditions.extend(DATAGRAMS.map(|kind| (libc::SYS_socketpair, kind, refused)));
-    }
-    conditions
-}
-
-/// One of a pair for datagrams can send to a path all the same; a raw one is such a one.
-const DATAGRAMS: [When; 2] = [of_unix(libc::SOCK_DGRAM), of_unix(libc::SOCK_RAW)];
-
-const fn of_unix(kind: i32) -> When {
-    When::Family(libc::AF_UNIX.cast_unsigned(), 1, Such::Is(0xf, kind.cast_unsigned()))
-}
-
-/// F_SETLEASE and F_SETDELEG (Linux 6.19): whoever opens the file meanwhile waits, 45 s as a rule, tenon and the person included.
-const LEASES: [u32; 2] = [1024, 1040];
-
-/// SECCOMP_FILTER_FLAG_NEW_LISTENER.
-const NEW_LISTENER: u32 = 1 << 3;
-
 /// Returns what the warm helper can give up itself, for all commands, and what is left for each: what
 /// is in a filter costs whoever installs it. What the agent wants to hear of must not be refused
 /// before it is asked.
@@ -304,10 +142,6 @@ pub(super) fn refusals(sockets: Sockets, around: Around) -> Calls {
     let dumpable = jump(EQUAL, libc::PR_SET_DUMPABLE.cast_unsigned(), 0, 1);
     calls.insert(call(libc::SYS_prctl), vec![load(argument_offset(0)), dumpable, pretend()]);
     calls.extend(core_limit_stays().map(|(number, code)| (call(number), code)));
-    let alone = match around {
-        Around::Landlock | Around::LandlockToRead => without_namespaces(),
-        Around::Namespaces => Vec::new(),
-    };
     if around == Around::LandlockToRead {
         // Landlock does not hold these. Programs go on after this error number where they only tried, as
         // they do for files of others.
@@ -315,70 +149,25 @@ pub(super) fn refusals(sockets: Sockets, around: Around) -> Calls {
             calls.insert(call(*number), vec![refuse(Errno::PERM)]);
         }
     }
-    for (number, when, errno) in conditional(sockets).into_iter().chain(alone) {
-        calls.entry(call(number)).or_default().extend(body(&when, errno));
+    for (number, code) in conditions(sockets, around == Around::Namespaces) {
+        calls.entry(call(number)).or_default().extend(code);
     }
     calls
 }
 
-/// What runs for the one call: refuses, or comes to its end.
-fn body(when: &When, errno: Errno) -> Vec<sock_filter> {
-    let mut code = Vec::new();
-    match when {
-        When::Always => return vec![refuse(errno)],
-        When::Bits(argument, bits) => {
-            code.push(load(argument_offset(*argument)));
-            code.push(jump(ANY_BIT, *bits, 0, 1));
-            code.push(refuse(errno));
-        }
-        When::OneOf(argument, mask, values) => {
-            code.push(load(argument_offset(*argument)));
-            code.push(and(*mask));
-            for value in *values {
-                code.push(jump(EQUAL, *value, 0, 1));
-                code.push(refuse(errno));
-            }
-        }
-        When::NoneOf(argument, values) => {
-            code.push(load(argument_offset(*argument)));
-            code.extend(none_of(values));
-            code.push(refuse(errno));
-        }
-        When::AmongNoneOf(argument, mask, groups, values) => {
-            let mut test = vec![load(argument_offset(*argument))];
-            test.extend(none_of(values));
-            test.push(refuse(errno));
-            code.extend([load(argument_offset(*argument)), and(*mask)]);
-            code.extend(none_of(groups));
-            code.push(lead(test.len()));
-            code.extend(test);
-        }
-        When::Family(family, argument, such) => {
-            let mut test = vec![load(argument_offset(*argument))];
-            match such {
-                Such::Is(mask, value) => test.extend([and(*mask), jump(EQUAL, *value, 0, 1)]),
-                Such::IsNoneOf(values) => test.extend(none_of(values)),
-            }
-            test.push(refuse(errno));
-            code.push(load(argument_offset(0)));
-            code.push(jump(EQUAL, *family, 0, short(test.len())));
-            code.extend(test);
-        }
-    }
-    code
-}
-
-/// Goes past the next instruction if what was loaded is one of these.
-fn none_of(values: &[u32]) -> impl Iterator<Item = sock_filter> {
-    // Past the others and the next.
-    let skip = |index| short(values.len() - index);
-    values.iter().enumerate().map(move |(index, value)| jump(EQUAL, *value, skip(index), 0))
+/// Also leaves the helpers of a command without namespaces where they are: they end it, for which they need time.
+pub(super) fn leave_helpers(calls: &mut Calls, helpers: &[Pid]) {
+    let helpers = helpers.iter().map(|helper| helper.as_raw_nonzero().get().cast_unsigned());
+    let (number, code) = not_moved(&helpers.collect::<Vec<_>>());
+    calls.entry(call(number)).or_default().extend(code);
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::by_argument::{LEASES, NEW_LISTENER};
     use super::super::filter::{ARCHITECTURE, Filter, NUMBER_MAX};
-    use super::super::notify::add_questions;
+    use super::super::notify::{FILE_SETATTR, add_questions};
+    use super::super::shared_objects::SHARED_OBJECTS;
     use super::*;
 
     fn filter(sockets: Sockets, around: Around) -> Filter {
@@ -451,17 +240,69 @@ mod tests {
         {
             alone(scheduling, [2, 0], true);
             alone(scheduling, [0, 0], false);
-            check(Sockets::Internet, scheduling, &[1, 0], refused(Errno::PERM));
         }
-        check(Sockets::Internet, libc::SYS_prlimit64, &[1, 0], refused(Errno::PERM));
-        alone(libc::SYS_setpriority, [0, 1], true);
-        alone(libc::SYS_setpriority, [2, 0], true);
+        alone(libc::SYS_setpriority, [0, 2], true);
         alone(libc::SYS_setpriority, [0, 0], false);
-        alone(libc::SYS_ioprio_set, [1, 1], true);
+        alone(libc::SYS_ioprio_set, [1, 2], true);
         alone(libc::SYS_ioprio_set, [1, 0], false);
         alone(libc::SYS_ioctl, [3, 0x4008_6602], true);
         alone(libc::SYS_ioctl, [3, 0x8008_6601], false);
         alone(FILE_SETATTR, [0, 0], true);
+    }
+
+    #[test]
+    fn nothing_holds_up_the_first_process() {
+        let check = |number, arguments: [u64; 2], is_refused: bool| {
+            let expected = if is_refused { refused(Errno::PERM) } else { ALLOWED };
+            check(Sockets::Internet, number, &arguments, expected);
+        };
+        for number in [
+            libc::SYS_prlimit64,
+            libc::SYS_sched_setaffinity,
+            libc::SYS_sched_setattr,
+            libc::SYS_sched_setparam,
+            libc::SYS_sched_setscheduler,
+        ] {
+            for (process, is_refused) in
+                [(1, true), (0xffff_ffff_0000_0001, true), (0, false), (7, false)]
+            {
+                check(number, [process, 0], is_refused);
+            }
+        }
+        for (number, process, user) in [(libc::SYS_setpriority, 0, 2), (libc::SYS_ioprio_set, 1, 3)]
+        {
+            let group = process + 1;
+            for (kind, of, is_refused) in [
+                (process, 0, false),
+                (process, 1, true),
+                (group, 0, false),
+                (group, 1, true),
+                (user, 0, true),
+                (user, 65534, true),
+            ] {
+                check(number, [kind, of], is_refused);
+            }
+        }
+        check(libc::SYS_setpgid, [0, 1], true);
+        check(libc::SYS_setpgid, [0, 0], false);
+        check(libc::SYS_setpgid, [1, 7], false);
+    }
+
+    #[test]
+    fn helpers_stay_on_their_processors() {
+        let mut calls = refusals(Sockets::Pairs, Around::Landlock);
+        leave_helpers(&mut calls, &[70_000, 70_001].map(|pid| Pid::from_raw(pid).unwrap()));
+        let filter = Filter::of(&calls);
+        for (process, expected) in [
+            (70_000, refused(Errno::PERM)),
+            (70_001, refused(Errno::PERM)),
+            (70_002, ALLOWED),
+            (0, ALLOWED),
+        ] {
+            let arguments = [process, 0, 0, 0, 0, 0];
+            let number = libc::SYS_sched_setaffinity as u32;
+            assert_eq!(run(&filter, ARCHITECTURE, number, arguments), expected, "{process}");
+        }
     }
 
     #[test]

@@ -48,9 +48,11 @@ pub(super) fn start_shell(
     let mut environment: Vec<*const c_char> =
         environment.iter().map(|entry| entry.as_ptr()).collect();
     environment.push(std::ptr::null());
-    let keeper = rustix::process::getpid();
+    // In namespaces the first process has no parent that could be seen.
+    let helpers = [Some(rustix::process::getpid()), rustix::process::getppid()];
+    let helpers: Vec<_> = helpers.into_iter().flatten().collect();
     start_child(&mut || {
-        let errno = prepare(control, request, ahead, keeper, long_script.as_ref())
+        let errno = prepare(control, request, ahead, &helpers, long_script.as_ref())
             .err()
             .unwrap_or_else(|| exec_shell(&shells, &arguments, &environment));
         control.report(Report::NoShell(errno.raw_os_error()));
@@ -91,7 +93,7 @@ fn prepare(
     control: &Control,
     request: &Request,
     ahead: Option<&Ahead>,
-    keeper: Pid,
+    helpers: &[Pid],
     long_script: Option<&OwnedFd>,
 ) -> Result<(), Errno> {
     let inside = request.confinement.inside();
@@ -108,7 +110,7 @@ fn prepare(
     }
     let walls = drop_capabilities(&request.confinement)
         .and_then(|()| hold_files(&request.confinement, ahead))
-        .and_then(|()| give_up_calls(request, ahead, control))
+        .and_then(|()| give_up_calls(request, ahead, helpers, control))
         // After the capabilities: the kernel forgets this at a change of them.
         .and_then(|()| {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
@@ -118,7 +120,7 @@ fn prepare(
         control.report(Report::Refused(refused));
         exit(127);
     }
-    if rustix::process::getppid() != Some(keeper) {
+    if rustix::process::getppid() != helpers.first().copied() {
         return Err(Errno::SRCH);
     }
     if let Some(file) = long_script {
@@ -133,9 +135,10 @@ fn prepare(
 fn give_up_calls(
     request: &Request,
     ahead: Option<&Ahead>,
+    helpers: &[Pid],
     control: &Control,
 ) -> Result<(), Refused> {
-    let Some(filter) = filter(request, ahead) else { return Ok(()) };
+    let Some(filter) = filter(request, ahead, helpers) else { return Ok(()) };
     if !request.watched {
         return filter.install(0).map(drop).map_err(|errno| Wall::Seccomp.refused(errno));
     }

@@ -179,9 +179,10 @@ impl Told {
 
 #[cfg(test)]
 mod tests {
+    use super::super::by_argument::Sockets;
     use super::super::filter::{ARCHITECTURE, Filter};
     use super::super::notify::add_questions;
-    use super::super::seccomp::{Around, Sockets, refusals};
+    use super::super::seccomp::{Around, refusals};
     use super::*;
 
     #[test]

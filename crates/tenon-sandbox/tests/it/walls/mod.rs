@@ -8,6 +8,7 @@ mod benign;
 mod bubblewrap;
 mod copied_home;
 mod disk;
+mod helpers;
 mod jobs;
 mod later_secrets;
 mod lifetime;

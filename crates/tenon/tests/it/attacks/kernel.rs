@@ -179,6 +179,16 @@ pub(super) const ROWS: &[Row] = &[
     attack!("priority of others", "renice -n 0 -p $TESTER || ionice -c 2 -n 4 -p $TESTER")
         .needs(&["renice", "ionice"]),
     attack!(
+        "priority and processors of the first process",
+        "renice -n 1 -p 1 || renice -n 1 -g 1 || renice -n 1 -u $(id -u) || ionice -c 3 -p 1 || ionice -c 3 -P 1 || taskset -pc 0 1"
+    )
+    .needs(&["renice", "ionice", "taskset"]),
+    attack!(
+        "in the group of the first process",
+        "python3 -c 'import os; os.setpgid(0, 1); os.setpriority(os.PRIO_PGRP, 0, 1)'"
+    )
+    .needs(&["python3"]),
+    attack!(
         "what can be set of others",
         "echo 0 > /proc/$TESTER/oom_score_adj || echo x > /proc/$TESTER/comm || echo 0 > /proc/$TESTER/coredump_filter || echo 50000 > /proc/$TESTER/timerslack_ns || echo 1 > /proc/$TESTER/clear_refs || echo 0 > /proc/$TESTER/autogroup"
     ),
