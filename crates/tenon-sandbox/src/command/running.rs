@@ -3,13 +3,13 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
-use tokio::io::{AsyncWriteExt, Interest};
+use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::oneshot;
@@ -21,9 +21,10 @@ use super::start::{Streams, start};
 use super::{Command, CommandError, Exit, Launch, LimitReached, Via};
 use crate::helper::HelperProcess;
 use crate::journal::{Checkpoint, Refused, watch};
+use crate::linux::mark::Mark;
 use crate::linux::notify::Listener;
-use crate::linux::pass::{receive_with, send_with};
-use crate::linux::process_tree::kill_session;
+use crate::linux::pass::receive_with;
+use crate::linux::process_tree::kill_left;
 use crate::linux::request::{Confinement, KILL, REPORT_BYTES, Report, Request, STOP, Sendable};
 use crate::missing::SandboxError;
 use crate::output::Stream;
@@ -41,9 +42,6 @@ const DRAIN: Duration = Duration::from_millis(200);
 /// How long the helper may take for what is left to do before it is ended itself. It gives up on
 /// processes that do not die after 2 s.
 const HELPER_SLACK: Duration = Duration::from_secs(3);
-
-/// How long the helper may take to start and read its request.
-const HELPER_START: Duration = Duration::from_secs(10);
 
 /// Stands for a time limit that the clock cannot add up.
 const FAR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -90,6 +88,8 @@ pub(super) struct Running {
     room: RoomWatch,
     started: bool,
     session: Option<Pid>,
+    /// None where the kernel ends the command with its namespace.
+    mark: Option<Mark>,
     /// Bytes of a report that is not complete yet.
     partial: Vec<u8>,
     /// Descriptors that came with reports.
@@ -121,6 +121,10 @@ impl Running {
             _ => None,
         };
         let within_walls = matches!(launch.confinement, Confinement::Walls(_));
+        let mark = match launch.via {
+            Via::Fresh => Some(Mark::new().map_err(|errno| helper_failed(errno.into()))?),
+            Via::Warm(_) => None,
+        };
         let request = Request {
             shells,
             script: OsString::from(command.script.as_str()),
@@ -129,25 +133,15 @@ impl Running {
             limits: launch.limits,
             grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX),
             watched: launch.checkpoint.as_ref().is_some_and(|known| !known.compares()),
+            mark,
         };
         let too_long = || CommandError::Shell { source: Errno::TOOBIG.into() };
         let request = request.to_bytes().ok_or_else(too_long)?;
         // Before it can take any.
         let room = RoomWatch::new(launch.room.as_ref());
-        let streams = start(command, &launch.via, &request)?;
-        let Streams { watcher, mut control, out, error, sent_bytes } = streams;
-        // Sent while the helper reads: a script may be longer than the socket holds.
-        let sent = async {
-            control.write_all(request.get(sent_bytes..).unwrap_or_default()).await?;
-            let Some(rules) = launch.rules else { return Ok(()) };
-            let send = || Ok(send_with(&control, b"R", &[rules.as_fd()])?);
-            control.async_io(Interest::WRITABLE, send).await
-        };
-        match tokio::time::timeout(HELPER_START, sent).await {
-            Ok(Ok(())) => {}
-            Ok(Err(source)) => return Err(helper_failed(source)),
-            Err(_) => return Err(helper_failed(Errno::TIMEDOUT.into())),
-        }
+        let mut streams = start(command, &launch.via, &request)?;
+        streams.send(&request, launch.rules.as_deref()).await.map_err(helper_failed)?;
+        let Streams { watcher, control, out, error, .. } = streams;
         Ok(Self {
             control: Some(control),
             out: Some(out),
@@ -165,6 +159,7 @@ impl Running {
             room,
             started: false,
             session: None,
+            mark,
             partial: Vec::new(),
             listeners: Vec::new(),
             buffer: vec![0; READ_BYTES],
@@ -285,14 +280,17 @@ impl Running {
         }
     }
 
-    /// The helper is gone, and with it, as far as it could, everything that came from the command.
+    /// The helper is gone, and did not say that everything that came from the command is.
     fn control_closed(&mut self) {
-        self.control = None;
-        if self.report.is_none()
-            && let Some(session) = self.session
-        {
-            kill_session(session);
+        if let Some(mark) = self.mark {
+            kill_left(self.session, mark);
         }
+        self.all_ended();
+    }
+
+    /// The helper has ended, or is about to; that need not be waited for.
+    fn all_ended(&mut self) {
+        self.control = None;
         if self.phase != Phase::Draining {
             self.enter(Phase::Draining, DRAIN);
         }
@@ -337,8 +335,7 @@ impl Running {
             }
             Some(Report::Exited(code)) => self.shell_ended(Exit::Code(code)),
             Some(Report::Signalled(signal)) => self.shell_ended(Exit::Signal(signal)),
-            // The helper is about to end; that need not be waited for.
-            Some(Report::Done) => self.control_closed(),
+            Some(Report::Done) => self.all_ended(),
             Some(Report::NoShell(libc::ENOENT)) => return Err(CommandError::ShellMissing),
             Some(Report::NoShell(code)) => {
                 return Err(CommandError::Shell { source: error(code) });

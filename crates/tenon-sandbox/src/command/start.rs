@@ -3,16 +3,24 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use tokio::io::{AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::Receiver;
 
 use super::{Command, CommandError, Via};
 use crate::helper::{HelperProcess, WarmHelper, start_helper};
+use crate::linux::landlock::Rules;
+use crate::linux::pass::send_with;
 
 /// Room in a pipe, so that a command that prints much does not wait for every read.
 const PIPE_BYTES: usize = 256 * 1024;
+
+/// How long the helper may take to start and read its request.
+const HELPER_START: Duration = Duration::from_secs(10);
 
 /// What a command is attended to through.
 pub(super) struct Streams {
@@ -23,6 +31,20 @@ pub(super) struct Streams {
     pub(super) error: Receiver,
     /// How much of the request is in the socket already.
     pub(super) sent_bytes: usize,
+}
+
+impl Streams {
+    /// Sends what is not in the socket yet, while the helper reads: a script may be longer than that holds.
+    pub(super) async fn send(&mut self, request: &[u8], rules: Option<&Rules>) -> io::Result<()> {
+        let sent = async {
+            let rest = request.get(self.sent_bytes..).unwrap_or_default();
+            self.control.write_all(rest).await?;
+            let Some(rules) = rules else { return Ok(()) };
+            let send = || Ok(send_with(&self.control, b"R", &[rules.as_fd()])?);
+            self.control.async_io(Interest::WRITABLE, send).await
+        };
+        tokio::time::timeout(HELPER_START, sent).await.map_err(|_| Errno::TIMEDOUT)?
+    }
 }
 
 fn open_folder(command: &Command) -> Result<OwnedFd, CommandError> {

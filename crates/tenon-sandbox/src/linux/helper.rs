@@ -5,6 +5,7 @@
 //! two processes: the *watcher*, which the agent started, and in it the *keeper*, which starts
 //! bash, reports its end and ends what it left behind. A command that kills its parent kills the
 //! keeper; then everything falls to the watcher. When the agent dies, both see their socket close.
+//! Where both are killed, the agent ends what has the command's mark (see `mark.rs`).
 //! With the argument `warm` it is the process that holds namespaces (see `warm.rs`) instead, with
 //! `outside` the one that has bubblewrap make them (see `bubblewrap.rs`).
 //!
@@ -43,6 +44,9 @@ compile_error!("the helper relies on the GNU C library, which gives start functi
 /// and the first process in what bubblewrap made.
 pub(crate) const WARM: &CStr = c"warm";
 pub(crate) const OUTSIDE: &CStr = c"outside";
+
+/// How the watcher is called in lists of processes: whoever ends all that is called tenon has it do its work.
+const WATCHER_NAME: &CStr = c"call-watcher";
 
 /// How long the keeper may take to end everything before it is killed. Where it can do that in one
 /// step (see `others.rs`), the watcher cannot.
@@ -85,7 +89,7 @@ extern "C" fn start(count: c_int, arguments: *const *const c_char, _: *const *co
 fn watch() -> ! {
     let Ok(control) = Control::take() else { exit(2) };
     let prepared = (|| {
-        let _ = rustix::thread::set_name(HELPER_NAME);
+        let _ = rustix::thread::set_name(WATCHER_NAME);
         // Ctrl-C on the agent's terminal is the agent's to handle. Fails when we lead a group
         // already, which is as good.
         let _ = rustix::process::setsid();
@@ -161,6 +165,7 @@ fn keep(
     ahead: Option<&Ahead>,
     watcher: Pid,
 ) -> ! {
+    let _ = rustix::thread::set_name(HELPER_NAME);
     let others = request.confinement.is_alone().then(|| Others::in_domain(watcher)).flatten();
     let others = others.as_ref();
     let started = become_subreaper().and_then(|()| {

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit};
 
 use super::filter::{EQUAL, argument_offset, jump, load, pretend, refuse};
+use super::mark::MARK;
 use super::procfs::read;
 use super::request::Inside;
 use crate::profile::Limits;
@@ -52,13 +53,15 @@ pub(super) fn no_core() -> Result<(), Errno> {
     rustix::process::setrlimit(Resource::Core, limit)
 }
 
-/// Returns what leaves that limit as it is, and says that it was set: a lower one would be none.
-pub(super) fn core_limit_stays() -> [(c_long, Vec<sock_filter>); 2] {
+/// Returns what leaves that limit as it is, and says that it was set: a lower one would be none. The same of the mark.
+pub(super) fn limits_stay() -> [(c_long, Vec<sock_filter>); 2] {
+    let is_mark = jump(EQUAL, MARK, 1, 0);
     let is_core = |past| jump(EQUAL, libc::RLIMIT_CORE, 0, past);
     let high = |argument| load(argument_offset(argument) + 4);
-    let set = vec![load(argument_offset(0)), is_core(1), pretend()];
+    let set = vec![load(argument_offset(0)), is_mark, is_core(1), pretend()];
     let set_and_get = vec![
         load(argument_offset(1)),
+        is_mark,
         is_core(10),
         // Without a new one it only asks.
         load(argument_offset(2)),

@@ -15,6 +15,7 @@ pub(crate) mod inside;
 pub(crate) mod landlock;
 pub(crate) mod layout;
 mod limits;
+pub(crate) mod mark;
 mod memory;
 mod namespace;
 pub(crate) mod notify;

@@ -12,6 +12,7 @@ use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 
+use super::mark::Mark;
 use super::others::Others;
 
 /// A process that does not end by SIGKILL within this time hangs in the kernel or belongs to
@@ -35,12 +36,13 @@ pub(crate) fn signal_descendants(ancestor: Pid, signal: Signal) {
     }
 }
 
-/// Kills everything in the session `session`: what is left to do when its helper is gone.
-pub(crate) fn kill_session(session: Pid) {
-    let session = session.as_raw_nonzero().get();
+/// Kills all that has the mark, and everything in the session `session`: what is left to do when the
+/// helpers are gone. Who starts processes faster than they are found may have some left.
+pub(crate) fn kill_left(session: Option<Pid>, mark: Mark) {
+    let session = session.map(|session| session.as_raw_nonzero().get());
+    let is_left = |it: &Process| Some(it.session) == session || mark.is_of(it.pid);
     kill_all(Instant::now() + GIVE_UP_AFTER, || {
-        let members = processes().into_iter().filter(|process| process.session == session);
-        members.map(|process| process.pid).collect()
+        processes().into_iter().filter(is_left).map(|it| it.pid).collect()
     });
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitStatus};
 
+use super::mark::Mark;
 pub(crate) use super::wire::{Readable, Sendable, read_message};
 use super::wire::{Reader, Writer};
 use crate::profile::Limits;
@@ -32,6 +33,8 @@ pub(crate) struct Request {
     pub(crate) grace_ms: u64,
     /// Whether the agent wants to be asked before each call that changes files.
     pub(crate) watched: bool,
+    /// What all that comes from the command has, where no namespace ends it (see `mark.rs`).
+    pub(crate) mark: Option<Mark>,
 }
 
 /// What holds the command.
@@ -276,6 +279,7 @@ impl Sendable for Request {
         });
         writer.number(self.grace_ms);
         writer.flag(self.watched);
+        writer.maybe(self.mark.as_ref(), |writer, mark| writer.number(mark.0));
     }
 }
 
@@ -300,6 +304,7 @@ impl Readable for Request {
             })?,
             grace_ms: reader.number()?,
             watched: reader.flag()?,
+            mark: reader.maybe(|reader| reader.number().map(Mark))?,
         })
     }
 }
@@ -420,6 +425,7 @@ mod tests {
                 limits: internet.then(Limits::default),
                 grace_ms,
                 watched: internet,
+                mark: internet.then_some(Mark(grace_ms)),
             };
             let bytes = request.to_bytes().unwrap();
             prop_assert_eq!(Request::from_bytes(&bytes[4..]), Some(request));

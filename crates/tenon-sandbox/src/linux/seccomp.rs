@@ -13,7 +13,7 @@ use rustix::process::Pid;
 
 use super::by_argument::{Sockets, conditions, not_moved};
 use super::filter::{Calls, EQUAL, argument_offset, call, jump, load, pretend, refuse};
-use super::limits::core_limit_stays;
+use super::limits::limits_stay;
 use super::notify::{ATTRIBUTES, ATTRIBUTES_HERE};
 use super::told;
 
@@ -141,7 +141,7 @@ pub(super) fn refusals(sockets: Sockets, around: Around) -> Calls {
     // be refused. It stays open, and to others of the command, too.
     let dumpable = jump(EQUAL, libc::PR_SET_DUMPABLE.cast_unsigned(), 0, 1);
     calls.insert(call(libc::SYS_prctl), vec![load(argument_offset(0)), dumpable, pretend()]);
-    calls.extend(core_limit_stays().map(|(number, code)| (call(number), code)));
+    calls.extend(limits_stay().map(|(number, code)| (call(number), code)));
     if around == Around::LandlockToRead {
         // Landlock does not hold these. Programs go on after this error number where they only tried, as
         // they do for files of others.
@@ -302,6 +302,22 @@ mod tests {
             let arguments = [process, 0, 0, 0, 0, 0];
             let number = libc::SYS_sched_setaffinity as u32;
             assert_eq!(run(&filter, ARCHITECTURE, number, arguments), expected, "{process}");
+        }
+    }
+
+    #[test]
+    fn a_commands_mark_is_not_changed() {
+        let pretended = Some(libc::SECCOMP_RET_ERRNO);
+        for (limit, expected) in [
+            (libc::RLIMIT_LOCKS, pretended),
+            (libc::RLIMIT_CORE, pretended),
+            (libc::RLIMIT_AS, ALLOWED),
+        ] {
+            let limit = u64::from(limit);
+            check(Sockets::Local, libc::SYS_setrlimit, &[limit, 4096], expected);
+            check(Sockets::Local, libc::SYS_prlimit64, &[0, limit, 4096, 0], expected);
+            // Only asked for.
+            check(Sockets::Local, libc::SYS_prlimit64, &[0, limit, 0, 4096], ALLOWED);
         }
     }
 

@@ -105,6 +105,9 @@ fn prepare(
     } else {
         let _ = rustix::process::setsid();
     }
+    if let Some(mark) = request.mark {
+        mark.set();
+    }
     if let Some(limits) = &request.limits {
         limits::set(limits, inside)?;
     }

@@ -33,7 +33,7 @@ pub(super) fn mark() -> String {
 }
 
 /// Command lines of processes that have the mark.
-fn left(mark: &str) -> Vec<String> {
+pub(super) fn left(mark: &str) -> Vec<String> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
     let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
