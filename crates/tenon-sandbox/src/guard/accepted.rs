@@ -75,7 +75,7 @@ impl Guard {
             return;
         }
         let turn = self.turn();
-        checkpoint.into_iter().for_each(|own| self.doubt(own));
+        checkpoint.into_iter().for_each(|own| self.doubt(own, &self.before));
         for place in self.places_at(&written.place) {
             if let Some(item) = self.item_of(&place, written) {
                 self.before.insert(place, item);

@@ -1,21 +1,41 @@
 //! What the journal saved at protected names while other commands ran: a job, or another session. A call that changes what
 //! one of these had just written there saves that, and undoing the call would bring it back where programs run it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::Guard;
+use super::change::ProtectedChange;
 use super::copies::Copies;
+use super::folder::look_at;
 use super::item::Item;
 use super::place::Place;
-use super::recorded::{LIMITS, Tops, place_of, told};
+use super::recorded::{LIMITS, Tops, place_as, told};
+use super::repository::is_repository;
+use super::touched::Role;
 use super::written;
 use crate::git_config;
-use crate::journal::{Checkpoint, Touched};
+use crate::journal::{Came, Checkpoint, ReadLimits, Touched};
+use crate::workspace::{makes_one, makes_repository};
 
 impl Guard {
-    /// Has undo ask about what a command saved at a protected name that is not what should have been there.
-    pub(super) fn doubt(&self, own: &Checkpoint) {
+    /// Looks what changed, and has undo ask about what this command saved.
+    pub(super) fn check_and_doubt(&mut self, own: Option<&Checkpoint>) -> Vec<ProtectedChange> {
+        // The look forgets what is gone, which undo can bring back, and learns what the journal knows.
+        let known = own.map(|own| (own, self.before.clone()));
+        let changes = self.check();
+        if let Some((own, mut known)) = known {
+            for (place, item) in &self.before {
+                known.entry(place.clone()).or_insert_with(|| item.clone());
+            }
+            self.doubt(own, &known);
+        }
+        changes
+    }
+
+    /// Has undo ask about what a command saved at a protected name that is not what should have been there, as far as that
+    /// was `known`.
+    pub(super) fn doubt(&self, own: &Checkpoint, known: &BTreeMap<Place, Item>) {
         if own.id().is_none() {
             return;
         }
@@ -23,33 +43,43 @@ impl Guard {
         let further = self.included.keys().chain(self.own.led_to());
         let further: HashMap<PathBuf, &Place> =
             further.map(|place| (place.path(), place)).collect();
+        let repositories = repositories_before(own, &tops);
+        let role = |root: &Path, beneath: &Path| {
+            let Some(top) = tops.of(root) else { return Role::Other };
+            Role::among(root, beneath, &|folder| {
+                is_repository(root, top, folder) || repositories.contains(&root.join(folder))
+            })
+        };
         let matters = |root: &Path, beneath: &Path| {
-            tops.matters(root, beneath) || further.contains_key(&root.join(beneath))
+            role(root, beneath) != Role::Other || further.contains_key(&root.join(beneath))
         };
         let touched = own.touched(&matters, LIMITS);
-        let copies = Copies::of(&self.before, &self.roots);
+        let copies = Copies::of(known, &self.roots);
         let doubted = touched.names.into_iter().filter_map(|name| {
-            let by_place = || further.get(&name.root.join(&name.beneath)).copied().cloned();
-            // Whether another folder is a repository, undo finds out.
-            let by_name = || place_of(&tops, &name).filter(Place::is_protected_by_name);
-            let place = by_place().or_else(by_name)?;
+            let (root, beneath) = (&name.root, &name.beneath);
+            let by_place = || further.get(&root.join(beneath)).copied().cloned();
+            let place = by_place().or_else(|| place_as(role(root, beneath), root, beneath))?;
             let Touched { before: Some(before), .. } = name else { return None };
             let id = before.id?;
-            (!self.may_come_back(&place, &told(before), &copies)).then_some(id)
+            let should_be = known.iter().find(|(known, _)| known.path() == place.path());
+            let should_be = should_be.map(|(_, item)| item);
+            (!self.may_come_back(&place, &told(before), (should_be, &copies))).then_some(id)
         });
         own.doubt(doubted.collect::<Vec<_>>());
     }
 
     /// Whether what stood at a protected name is what should have been there, or runs nothing.
-    fn may_come_back(&self, place: &Place, saved: &Item, copies: &Copies<'_>) -> bool {
-        let path = place.path();
-        let known = self.before.iter().find(|(known, _)| known.path() == path);
-        let known = known.map(|(_, item)| item);
-        if known.is_some_and(|known| known.has_content_of(saved)) {
+    fn may_come_back(
+        &self,
+        place: &Place,
+        saved: &Item,
+        (should_be, copies): (Option<&Item>, &Copies<'_>),
+    ) -> bool {
+        if should_be.is_some_and(|should_be| should_be.has_content_of(saved)) {
             return true;
         }
         if place.is_git_config() {
-            let old = known.and_then(Item::bytes);
+            let old = should_be.and_then(Item::bytes);
             let settings = saved.bytes().and_then(|saved| {
                 git_config::put_back(old, saved, |name, text| place.may_set(name, text))
             });
@@ -59,4 +89,23 @@ impl Guard {
             || written::is_sound_there(place, saved)
             || copies.has(place, saved)
     }
+}
+
+/// Returns the folders that were repositories' own before a command, as far as it took away what makes them such.
+fn repositories_before(own: &Checkpoint, tops: &Tops) -> HashSet<PathBuf> {
+    let makes = |_: &Path, beneath: &Path| beneath.file_name().is_some_and(makes_repository);
+    let touched = own.touched(&makes, ReadLimits { each: 0, all: 0 });
+    let mut were: HashMap<(&Path, &Path), Vec<&Path>> = HashMap::new();
+    for name in touched.names.iter().filter(|name| name.came != Came::Made) {
+        let (Some(folder), Some(last)) = (name.beneath.parent(), name.beneath.file_name()) else {
+            continue;
+        };
+        were.entry((&name.root, folder)).or_default().push(Path::new(last));
+    }
+    let repositories = were.into_iter().filter(|((root, folder), were)| {
+        let is_there =
+            |name: &str| tops.of(root).is_some_and(|top| look_at(top, &folder.join(name)).is_ok());
+        makes_one(|name| were.contains(&Path::new(name)) || is_there(name))
+    });
+    repositories.map(|((root, folder), _)| root.join(folder)).collect()
 }

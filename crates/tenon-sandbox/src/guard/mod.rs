@@ -283,8 +283,7 @@ impl Guard {
         let turn = self.turn();
         self.running = self.running.saturating_sub(1);
         let mut changes = std::mem::take(&mut self.pending);
-        changes.extend(self.check());
-        checkpoint.into_iter().for_each(|own| self.doubt(own));
+        changes.extend(self.check_and_doubt(checkpoint));
         self.renew(turn.as_ref());
         self.unchecked = self.running > 0 || self.held.is_away;
         let own = checkpoint

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::item::{Content, Item};
 use crate::git_steps::GitStep;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
-use crate::workspace::{above_listed, is_index_of_git, is_protected_name, is_setting_of_git};
+use crate::workspace::{above_listed, is_index_of_git, is_setting_of_git, makes_one};
 
 /// What may come to be in a repository's `info`: none of it runs anything.
 const INFO_ALLOWED: [&str; 3] = ["exclude", "sparse-checkout", "refs"];
@@ -158,11 +158,6 @@ impl Place {
     /// Whether the folder that a protected name was in is gone.
     pub(super) fn has_no_owner(&self) -> bool {
         self.folder_that_may_go().is_some_and(|folder| rustix::fs::lstat(folder).is_err())
-    }
-
-    /// Whether it is protected whatever is in the folders around it.
-    pub(super) fn is_protected_by_name(&self) -> bool {
-        is_protected_name(&self.root, &self.beneath)
     }
 
     pub(super) fn is_git_config(&self) -> bool {
@@ -373,8 +368,13 @@ pub(super) fn way(root: &Path, folder: &Path) -> Option<Way> {
 /// Returns how many names a repository has that lacks its `HEAD` among others, if a file in it is one of its settings:
 /// beside that, or in `hooks` or `info`, which can also be names on the way to another repository, or a step.
 pub(super) fn setting_among_others(root: &Path, file: &Path) -> Option<usize> {
+    setting_among(|place| way(root, place) == Some(Way::Others), file)
+}
+
+/// The same, where `is_other` says which folders have others in them, or are such without a `HEAD`.
+pub(super) fn setting_among(is_other: impl Fn(&Path) -> bool, file: &Path) -> Option<usize> {
     let folder = file.parent()?;
-    let is_other = |place: &&Path| way(root, place) == Some(Way::Others);
+    let is_other = |place: &&Path| is_other(place);
     let is_within = folder.ends_with("hooks") || folder.ends_with("info");
     let is_within = is_within || GitStep::at_end_of(file).is_some();
     let above = folder.parent().filter(|_| is_within).filter(is_other);
@@ -384,5 +384,5 @@ pub(super) fn setting_among_others(root: &Path, file: &Path) -> Option<usize> {
 }
 
 pub(super) fn is_repository_root(root: &Path) -> bool {
-    ["HEAD", "objects", "refs"].iter().all(|name| rustix::fs::lstat(root.join(name)).is_ok())
+    makes_one(|name| rustix::fs::lstat(root.join(name)).is_ok())
 }

@@ -155,7 +155,7 @@ impl Tops {
         Self(roots.into_iter().filter_map(open).collect())
     }
 
-    fn of(&self, root: &Path) -> Option<&OwnedFd> {
+    pub(super) fn of(&self, root: &Path) -> Option<&OwnedFd> {
         self.0.iter().find(|(_, known)| known == root).map(|(top, _)| top)
     }
 
@@ -165,9 +165,14 @@ impl Tops {
 }
 
 /// Returns the place that a name is, if it is protected by the names on its way.
-pub(super) fn place_of(tops: &Tops, name: &Touched) -> Option<Place> {
+fn place_of(tops: &Tops, name: &Touched) -> Option<Place> {
     let (root, beneath) = (&name.root, &name.beneath);
-    let repository = match Role::of(root, tops.of(root)?, beneath) {
+    place_as(Role::of(root, tops.of(root)?, beneath), root, beneath)
+}
+
+/// Returns the place that a name is by its role, if it is protected.
+pub(super) fn place_as(role: Role, root: &Path, beneath: &Path) -> Option<Place> {
+    let repository = match role {
         // What is in the directories of others has settings of its own.
         Role::Setting(depth) if !beneath.iter().nth(depth).is_some_and(has_others) => depth,
         Role::Repository | Role::Listed => 0,

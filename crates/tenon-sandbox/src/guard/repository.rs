@@ -8,6 +8,7 @@ use rustix::fs::FileType;
 
 use super::folder::look_at;
 use super::place::{Way, is_repository_root, way};
+use crate::workspace::makes_one;
 
 /// Where in a repository's own directory git, or what goes with it, writes files, besides beside these.
 pub(super) const WRITTEN_BY_GIT: [&str; 15] = [
@@ -95,9 +96,6 @@ pub(super) fn is_repository(root: &Path, top: &OwnedFd, folder: &Path) -> bool {
     if folder.as_os_str().is_empty() {
         return is_repository_root(root);
     }
-    let has = |name: &str| look_at(top, &folder.join(name)).is_ok();
-    let is_common = || has("objects") && has("refs") && (has("HEAD") || has("worktrees"));
     matches!(way(root, folder), Some(Way::Repository))
-        || has("HEAD") && has("commondir")
-        || is_common()
+        || makes_one(|name| look_at(top, &folder.join(name)).is_ok())
 }

@@ -15,12 +15,12 @@ use super::folder::{look_at, named, names, open_folder_at};
 use super::item::{HASHED_BYTES_MAX, Item, Room, item, leads_into_git};
 use super::limits::Limits;
 use super::listings::{Entries, Listings, Names};
-use super::place::{Place, is_repository_root, setting_among_others};
+use super::place::{Place, is_repository_root, setting_among};
 use super::repository::{has_head, is_where_git_writes, would_wait_at};
 use crate::git_index::INDEX_BYTES_MAX;
 use crate::git_steps::{GitStep, has_steps};
 use crate::workspace::{
-    is_above_protected, is_setting_of_git, is_written_by_git, name_of, names_in,
+    is_above_protected, is_setting_of_git, is_written_by_git, makes_one, name_of, names_in,
 };
 
 /// How deep protected folders are looked through.
@@ -329,8 +329,7 @@ impl<'a> Scan<'a> {
         entries: &[(OsString, FileType)],
     ) {
         let has = |known: &str| entries.iter().any(|(name, _)| name == known);
-        let is_common = has("objects") && has("refs") && (has("HEAD") || has("worktrees"));
-        if is_common && !place.as_os_str().is_empty() {
+        if makes_one(has) && !place.as_os_str().is_empty() {
             self.repository(root, top, place, place.iter().count());
         }
         // Which may point to one that does not look like a repository.
@@ -407,7 +406,7 @@ impl<'a> Scan<'a> {
     pub(super) fn others(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
         for (beneath, kind) in self.beside_links(root, top, place, deeper) {
             if !kind.is_dir() {
-                if let Some(depth) = setting_among_others(root, &beneath) {
+                if let Some(depth) = setting_among(|_| true, &beneath) {
                     self.all(root, top, &beneath, depth, DEPTH_MAX);
                 }
             } else if has_head(top, &beneath) {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 
 use super::folder::{look_at, names};
-use super::place::{Way, setting_among_others, way};
+use super::place::{Way, setting_among, setting_among_others, way};
 use super::repository::{WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository};
 use super::scan::{DEPTH_MAX, Scan, misleads};
 use crate::git_steps::{GitStep, has_steps};
@@ -38,6 +38,15 @@ pub(super) enum Role {
 impl Role {
     /// Returns what a place beneath `top` is.
     pub(super) fn of(root: &Path, top: &OwnedFd, beneath: &Path) -> Self {
+        Self::among(root, beneath, &|folder| is_repository(root, top, folder))
+    }
+
+    /// Returns what a place beneath a root is, of whose folders these are repositories' own.
+    pub(super) fn among(
+        root: &Path,
+        beneath: &Path,
+        is_repository: &dyn Fn(&Path) -> bool,
+    ) -> Self {
         if !can_matter(root, beneath) {
             return Self::Other;
         }
@@ -59,10 +68,20 @@ impl Role {
                 2 => GitStep::at_end_of(beneath).is_some(),
                 _ => false,
             };
-            (is_setting(name) || is_written()) && is_repository(root, top, &above())
+            (is_setting(name) || is_written()) && is_repository(&above())
         });
         match setting {
-            Some((index, _)) => Self::Setting(index),
+            Some((index, name)) => {
+                // What would run programs in another counts where that lacks its `HEAD`, too.
+                let is_among = |place: &Path| place.iter().count() > index;
+                let among = || setting_among(is_among, beneath);
+                Self::Setting(
+                    Some(name)
+                        .filter(|name| has_others(name))
+                        .and_then(|_| among())
+                        .unwrap_or(index),
+                )
+            }
             None if names
                 .last()
                 .is_some_and(|name| makes_repository(name) || is_above_protected(name)) =>

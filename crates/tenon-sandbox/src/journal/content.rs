@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
@@ -151,11 +151,18 @@ fn open_now(
         }
     }
     let mut all = std::iter::once(id).chain(later);
-    Ok(all.find_map(|at| find_kept(store, at, number)))
+    Ok(all.find_map(|at| {
+        let (top, path) = find_kept(store, at, number)?;
+        open_in(&top, &path).ok()
+    }))
 }
 
-/// Finds a file that is kept as it is, by itself or in a folder.
-fn find_kept(store: &Store, at: CheckpointId, number: NodeId) -> Option<File> {
+/// Finds what is kept as it is, by itself or in a folder: in which folder, and its path there.
+pub(super) fn find_kept(
+    store: &Store,
+    at: CheckpointId,
+    number: NodeId,
+) -> Option<(OwnedFd, PathBuf)> {
     (0..store.roots.len()).find_map(|root| {
         let folder = store.open_kept(at, root).ok()?;
         let mut found = None;
@@ -164,9 +171,7 @@ fn find_kept(store: &Store, at: CheckpointId, number: NodeId) -> Option<File> {
                 found.get_or_insert_with(|| path.to_path_buf());
             }
         });
-        let path = found?;
-        let above = open_folder_beneath(&folder, path.parent()?).ok()?;
-        open(&above, path.file_name()?).ok()
+        Some((folder, found?))
     })
 }
 
@@ -183,6 +188,17 @@ pub(super) fn open_object(
 pub(super) fn open_place(store: &Store, place: &Place) -> Result<File, Errno> {
     let (folder, name) = split(place);
     open(&store.open_folder(&folder)?, name)
+}
+
+/// Returns the beginning of a file; `None` if there is none, or it cannot be read.
+pub(super) fn read_place(store: &Store, place: &Place, bytes_max: u64) -> Option<Vec<u8>> {
+    read_bytes(open_place(store, place).ok()?, bytes_max).ok()
+}
+
+/// Opens a file by its path beneath an open folder.
+pub(super) fn open_in(top: &OwnedFd, path: &Path) -> Result<File, Errno> {
+    let above = open_folder_beneath(top, path.parent().unwrap_or(Path::new("")))?;
+    open(&above, path.file_name().unwrap_or_default())
 }
 
 fn open(folder: &OwnedFd, name: &std::ffi::OsStr) -> Result<File, Errno> {

@@ -3,24 +3,24 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 use rustix::fs::FileType;
 
 use super::astray::Astray;
 use super::conflicts::{ConflictReason, Found};
-use super::content::{open_object, open_place, read_bytes};
-use super::find::node_at;
-use super::git_programs::{SETTINGS_BYTES_MAX, runs_programs};
+use super::content::{find_kept, open_in, open_object, read_bytes, read_place};
+use super::find::{node_at, own_places};
+use super::git_programs::{GitFile, SETTINGS_BYTES_MAX, runs_programs};
 use super::node::NodeId;
 use super::record::{Image, Old, Place};
 use super::since::times_since;
 use super::store::Store;
-use super::walk::{Deeper, walk};
+use super::walk::{Deeper, walk, walk_folder};
 use super::{CheckpointId, Journal, JournalError};
-use crate::git_config;
-use crate::workspace::{is_protected_name, is_setting_of_git, makes_repository};
+use crate::linux::openat::open_folder_beneath;
+use crate::workspace::{is_protected_name, makes_one, makes_repository, may_be_of_git};
 
 impl Journal {
     /// Adds to the conflicts what would come back, or along, of what nobody judged, by an undo of `all` these; `astray` says
@@ -32,12 +32,12 @@ impl Journal {
         (all, astray): (&[CheckpointId], &Astray),
         found: &mut Found,
     ) -> Result<(), JournalError> {
-        let mut doubted = self.along(id, image)?;
-        doubted.extend(elsewhere(&self.store, image, astray));
-        let after = After::new(&self.store, image);
+        let after = After::new(&self.store, id, image);
+        let mut doubted = self.along(id, image, &after)?;
+        doubted.extend(elsewhere(&after, astray));
         let old = image.nodes.values().filter(|old| old.is_doubted);
         doubted.extend(old.map(|old| old.place.clone()));
-        let mut new = after.new_settings(id);
+        let mut new = after.new_settings();
         // What makes the folder a repository may be undone with it.
         let others = all.iter().filter(|other| **other != id && !new.is_empty());
         let others: Vec<Image> = others.filter_map(|other| self.image(*other).ok()).collect();
@@ -54,7 +54,12 @@ impl Journal {
 
     /// Returns what somebody put into a folder that the call had moved, under a name that is a protected one only
     /// where the folder comes from.
-    fn along(&self, id: CheckpointId, image: &Image) -> Result<Vec<Place>, JournalError> {
+    fn along(
+        &self,
+        id: CheckpointId,
+        image: &Image,
+        after: &After<'_>,
+    ) -> Result<Vec<Place>, JournalError> {
         let mut along = Vec::new();
         let over = self.over(id, image)?;
         for (id, at) in image.end.iter().flat_map(|end| &end.left_at) {
@@ -64,9 +69,11 @@ impl Journal {
             let _ = walk(&self.store, at, &mut |place, node| {
                 let came = over.is_none_or(|over| !times_since(node, over).is_empty());
                 let rest = place.path.strip_prefix(&at.path).unwrap_or(&place.path);
+                let to = old.place.join(rest.as_os_str());
+                let read = |bytes_max| read_place(&self.store, place, bytes_max);
                 let is_new = || {
-                    is_protected(&self.store, &old.place.join(rest.as_os_str()))
-                        && !is_protected(&self.store, place)
+                    is_protected(&self.store, &to) && !is_protected(&self.store, place)
+                        || after.repository_that_runs(&to, &read).is_some()
                 };
                 if !node.is_folder() && came && is_new() {
                     along.push(place.clone());
@@ -79,13 +86,17 @@ impl Journal {
 }
 
 /// Returns where files come to a protected name, because their folder is elsewhere than it was, that had another.
-fn elsewhere(store: &Store, image: &Image, astray: &Astray) -> Vec<Place> {
-    let files = image.nodes.values().filter(|old| !old.node.is_folder());
+fn elsewhere(after: &After<'_>, astray: &Astray) -> Vec<Place> {
+    let files = after.image.nodes.values().filter(|old| !old.node.is_folder());
     let come = files.filter_map(|old| {
         let now = astray.now(&old.place);
-        let is_new =
-            now != old.place && is_protected(store, &now) && !is_protected(store, &old.place);
-        is_new.then_some(now)
+        let is_new = || {
+            is_protected(after.store, &now) && !is_protected(after.store, &old.place)
+                || after
+                    .repository_that_runs(&now, &|bytes_max| after.saved(old, bytes_max))
+                    .is_some()
+        };
+        (now != old.place && is_new()).then_some(now)
     });
     come.collect()
 }
@@ -98,16 +109,17 @@ fn is_protected(store: &Store, place: &Place) -> bool {
 /// What will be where once the undo is done.
 struct After<'a> {
     store: &'a Store,
+    id: CheckpointId,
     image: &'a Image,
     /// Folders of the log, by where they are.
     folders: HashMap<&'a Place, NodeId>,
 }
 
 impl<'a> After<'a> {
-    fn new(store: &'a Store, image: &'a Image) -> Self {
+    fn new(store: &'a Store, id: CheckpointId, image: &'a Image) -> Self {
         let folders = image.nodes.iter().filter(|(_, old)| old.node.is_folder());
         let folders = folders.map(|(id, old)| (&old.place, *id)).collect();
-        Self { store, image, folders }
+        Self { store, id, image, folders }
     }
 
     fn has(&self, folder: &Place, name: &str) -> bool {
@@ -118,27 +130,10 @@ impl<'a> After<'a> {
         }
     }
 
-    /// Whether a folder that is not called `.git` will be a repository's own.
-    fn is_repository(&self, folder: &Place) -> bool {
-        let is_whole = || ["objects", "refs"].iter().all(|name| self.has(folder, name));
-        self.has(folder, "HEAD") && (is_whole() || self.has(folder, "commondir"))
-    }
-
-    /// Whether a place will be one of the settings of such a repository.
-    fn is_setting(&self, place: &Place) -> bool {
-        place.and_above().any(|at| {
-            let name = at.path.file_name();
-            let above =
-                at.path.parent().map(|path| Place { root: at.root, path: path.to_path_buf() });
-            name.is_some_and(is_setting_of_git)
-                && above.is_some_and(|above| self.is_repository(&above))
-        })
-    }
-
-    /// Returns where something comes back as a setting of a repository that is one by now, and may not have been when the call
-    /// changed it, and links that come into a repository, where git would follow them; each with the repository, if that is not
-    /// called `.git`.
-    fn new_settings(&self, id: CheckpointId) -> Vec<(Place, Option<Place>)> {
+    /// Returns where something comes back that git goes by in a repository that is one by now, and may not have been when the
+    /// call changed it, and links that come into a repository, where git would follow them; each with the repository, if that
+    /// is not called `.git`.
+    fn new_settings(&self) -> Vec<(Place, Option<Place>)> {
         let nodes = &self.image.nodes;
         let named =
             self.image.entries.iter().filter_map(|(id, names)| Some((nodes.get(id)?, names)));
@@ -150,64 +145,108 @@ impl<'a> After<'a> {
         });
         let written = nodes.values().filter(|old| old.content.is_some());
         let all = named.chain(written.map(|old| (old.place.clone(), old)));
-        let new = all.filter(|(place, old)| {
-            let is_link = old.node.kind() == FileType::Symlink;
-            !old.node.is_folder()
-                && (is_link || place.path.iter().any(is_setting_of_git))
-                && (old.content.is_some() || self.now(place) != Some(old.node.id))
+        let back = all
+            .filter(|(place, old)| old.content.is_some() || self.now(place) != Some(old.node.id));
+        let mut new = Vec::new();
+        for (place, old) in back {
+            if old.node.is_folder() {
+                self.new_in_folder(&place, old, &mut new);
+            } else {
+                let read = |bytes_max| self.saved(old, bytes_max);
+                new.extend(self.new_setting(place, old.node.kind(), &read));
+            }
+        }
+        new
+    }
+
+    /// Adds what is in a folder that comes back as a whole.
+    fn new_in_folder(&self, place: &Place, old: &Old, new: &mut Vec<(Place, Option<Place>)>) {
+        let kept = self.kept(old).and_then(|(top, path)| open_folder_beneath(&top, &path).ok());
+        let Some(kept) = kept else { return };
+        walk_folder(&kept, &mut |path, node, _| {
+            if node.is_folder() {
+                return;
+            }
+            let read = |bytes_max| read_bytes(open_in(&kept, path).ok()?, bytes_max).ok();
+            new.extend(self.new_setting(place.join(path.as_os_str()), node.kind(), &read));
         });
-        let new = new.filter_map(|(place, old)| {
-            let folder = place.above().find(|folder| self.is_repository_now(folder));
-            let counts = match (old.node.kind(), &folder) {
-                (FileType::Symlink, folder) => {
-                    let is_head = place.path.file_name() == Some(OsStr::new("HEAD"));
-                    !is_head && (is_in_git(&place) || folder.is_some())
-                }
-                (_, Some(_)) => self.is_new_setting(&place, old, id),
-                (_, None) => false,
-            };
-            counts.then_some((place, folder))
-        });
-        new.collect()
+    }
+
+    /// Returns a place and its repository, if something of this kind counts that comes there.
+    fn new_setting(
+        &self,
+        place: Place,
+        kind: FileType,
+        read: &dyn Fn(u64) -> Option<Vec<u8>>,
+    ) -> Option<(Place, Option<Place>)> {
+        if kind != FileType::Symlink {
+            let folder = self.repository_that_runs(&place, read)?;
+            return Some((place, Some(folder)));
+        }
+        let folder = place.above().find(|folder| self.is_repository_now(folder));
+        let is_head = place.path.file_name() == Some(OsStr::new("HEAD"));
+        (!is_head && (is_in_git(&place) || folder.is_some())).then_some((place, folder))
+    }
+
+    /// Returns the repository that is not called `.git`, is one now and will be, in which git would run something by what
+    /// comes to a place, or write by names that it does not add.
+    fn repository_that_runs(
+        &self,
+        place: &Place,
+        read: &dyn Fn(u64) -> Option<Vec<u8>>,
+    ) -> Option<Place> {
+        // What is in a directory `.git` was judged by its name.
+        if !may_be_of_git(&place.path) || is_in_git(place) {
+            return None;
+        }
+        let mut above = place.above();
+        above.find(|folder| {
+            let Ok(rest) = place.path.strip_prefix(&folder.path) else { return false };
+            if !self.is_repository_now(folder) || !makes_one(|name| self.has(folder, name)) {
+                return false;
+            }
+            let settings = read_place(self.store, place, SETTINGS_BYTES_MAX);
+            let (store, settings) = (self.store, settings.as_deref());
+            GitFile { store, repository: folder, read, settings }.runs(rest)
+        })
+    }
+
+    /// Returns so much of what was in a file, if that is saved or still there.
+    fn saved(&self, old: &Old, bytes_max: u64) -> Option<Vec<u8>> {
+        let there = |bytes_max| {
+            let mut places = own_places(old);
+            if let Some(place) = places.find(|place| self.now(place) == Some(old.node.id)) {
+                return read_place(self.store, place, bytes_max);
+            }
+            let (top, path) = self.kept(old)?;
+            read_bytes(open_in(&top, &path).ok()?, bytes_max).ok()
+        };
+        let Some(content) = old.content else { return there(bytes_max) };
+        let from = content.from.min(bytes_max);
+        let mut bytes = if from == 0 { Vec::new() } else { there(from)? };
+        if content.object != 0 {
+            let by = old.content_by.unwrap_or(self.id);
+            let file = open_object(self.store, by, old.place.root, content.object);
+            bytes.extend(read_bytes(file.ok()?, bytes_max - from).ok()?);
+        }
+        Some(bytes)
+    }
+
+    /// Returns where something is kept: in which folder, and its path there.
+    fn kept(&self, old: &Old) -> Option<(OwnedFd, PathBuf)> {
+        let first = old.kept_by.unwrap_or(self.id);
+        // An undo and its redo take it from one store to another.
+        let later = self.store.ids().ok()?.into_iter().filter(|later| *later > first);
+        let mut all = std::iter::once(first).chain(later);
+        all.find_map(|at| find_kept(self.store, at, old.node.id))
     }
 
     fn now(&self, place: &Place) -> Option<NodeId> {
         node_at(self.store, place).ok().flatten().map(|node| node.id)
     }
 
-    fn is_new_setting(&self, place: &Place, old: &Old, id: CheckpointId) -> bool {
-        let name = place.path.file_name().unwrap_or_default();
-        // What is in a directory `.git` was judged by its name.
-        if is_in_git(place) || name.as_bytes().ends_with(b".sample") || !self.is_setting(place) {
-            return false;
-        }
-        !name.as_bytes().starts_with(b"config") || !self.sets_nothing(place, old, id)
-    }
-
-    /// Whether settings that come back run nothing that those which are there do not run.
-    fn sets_nothing(&self, place: &Place, old: &Old, id: CheckpointId) -> bool {
-        let read = |file: File| read_bytes(file, SETTINGS_BYTES_MAX).ok();
-        let now = open_place(self.store, place).ok().and_then(read);
-        let saved = old
-            .content
-            .filter(|content| content.from == 0)
-            .map(|content| (old.content_by, content.object));
-        let saved = saved.or(old.kept.map(|object| (old.kept_by, object)));
-        let saved = saved.and_then(|(by, object)| {
-            if object == 0 {
-                return Some(Vec::new());
-            }
-            read(open_object(self.store, by.unwrap_or(id), old.place.root, object).ok()?)
-        });
-        let changed =
-            saved.and_then(|saved| git_config::put_back(now.as_deref(), &saved, |_, _| false));
-        changed.is_some_and(|(_, names)| names.is_empty())
-    }
-
     fn is_repository_now(&self, folder: &Place) -> bool {
-        ["HEAD", "objects", "refs"]
-            .iter()
-            .all(|name| is_there(self.store, &folder.join(OsStr::new(name))))
+        makes_one(|name| is_there(self.store, &folder.join(OsStr::new(name))))
     }
 }
 

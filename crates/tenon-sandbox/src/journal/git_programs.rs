@@ -5,9 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::FileType;
-
-use super::content::{open_place, read_bytes};
+use super::content::read_place;
 use super::record::Place;
 use super::store::Store;
 use super::walk::{Deeper, walk};
@@ -33,8 +31,8 @@ pub(super) fn runs_programs(store: &Store, folder: &Place) -> bool {
         if node.is_folder() {
             return if may_run_what_is_in(rest) { Deeper::Yes } else { Deeper::No };
         }
-        let file = GitFile { store, repository: folder, place, kind: node.kind() };
-        does_run = file.runs(rest);
+        let read = |bytes_max| read_place(store, place, bytes_max);
+        does_run = GitFile { store, repository: folder, read: &read, settings: None }.runs(rest);
         Deeper::No
     });
     does_run
@@ -51,16 +49,19 @@ fn has_others(name: &OsStr) -> bool {
     name == "modules" || name == "worktrees"
 }
 
-struct GitFile<'a> {
-    store: &'a Store,
-    repository: &'a Place,
-    place: &'a Place,
-    kind: FileType,
+/// A file that is in a repository's own directory, or will be.
+pub(super) struct GitFile<'a> {
+    pub(super) store: &'a Store,
+    pub(super) repository: &'a Place,
+    /// Returns so much of what is in it; `None` if it is no file, or cannot be read.
+    pub(super) read: &'a dyn Fn(u64) -> Option<Vec<u8>>,
+    /// The settings that are there now, if they do not count.
+    pub(super) settings: Option<&'a [u8]>,
 }
 
 impl GitFile<'_> {
     /// Whether git would run something by a file that is at `rest` in a repository's own directory.
-    fn runs(&self, rest: &Path) -> bool {
+    pub(super) fn runs(&self, rest: &Path) -> bool {
         let Some(name) = rest.file_name() else { return false };
         let is_among_others = rest.iter().next().is_some_and(has_others);
         let is_in = |folder: &str| {
@@ -76,7 +77,7 @@ impl GitFile<'_> {
         }
         if is_beside && name.as_bytes().starts_with(b"config") {
             return self.is_not(SETTINGS_BYTES_MAX, &|text| {
-                git_config::put_back(None, text, |_, _| false)
+                git_config::put_back(self.settings, text, |_, _| false)
                     .is_some_and(|(_, names)| names.is_empty())
             });
         }
@@ -102,17 +103,14 @@ impl GitFile<'_> {
 
     /// Whether it cannot be read, or is not as it may be.
     fn is_not(&self, bytes_max: u64, may_be: &dyn Fn(&[u8]) -> bool) -> bool {
-        let bytes = (self.kind == FileType::RegularFile).then(|| {
-            let file = open_place(self.store, self.place).ok()?;
-            read_bytes(file, bytes_max + 1).ok()
-        });
-        bytes.flatten().is_none_or(|bytes| bytes.len() as u64 > bytes_max || !may_be(&bytes))
+        let bytes = (self.read)(bytes_max + 1);
+        bytes.is_none_or(|bytes| bytes.len() as u64 > bytes_max || !may_be(&bytes))
     }
 
     /// Returns how the repository names objects.
     fn format(&self) -> GitIndexFormat {
-        let config = open_place(self.store, &self.repository.join(OsStr::new("config")));
-        let text = config.and_then(|file| read_bytes(file, SETTINGS_BYTES_MAX)).unwrap_or_default();
+        let config = self.repository.join(OsStr::new("config"));
+        let text = read_place(self.store, &config, SETTINGS_BYTES_MAX).unwrap_or_default();
         let said = git_config::last(&String::from_utf8_lossy(&text), "extensions", "objectformat");
         GitIndexFormat::named(said.as_deref())
     }

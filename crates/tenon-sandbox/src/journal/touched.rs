@@ -259,7 +259,7 @@ impl<'a> Look<'a> {
             self.folder(&place, old.node.id, here.as_ref(), DEPTH_MAX);
         }
         let was = old.filter(|old| !old.node.is_folder()).map(|old| self.was(old));
-        if now.is_some() || was.is_some() {
+        if now.is_some() || old.is_some() {
             self.add(place, came, was);
         }
     }

@@ -308,6 +308,19 @@ pub(crate) fn makes_repository(name: &OsStr) -> bool {
     MAKE_REPOSITORIES.iter().any(|known| name == *known)
 }
 
+/// Whether git takes a folder for a repository's own by what it `has` in it, whatever it is called.
+pub(crate) fn makes_one(has: impl Fn(&str) -> bool) -> bool {
+    let is_common = || has("objects") && has("refs") && (has("HEAD") || has("worktrees"));
+    has("HEAD") && has("commondir") || is_common()
+}
+
+/// Whether a path can be of what git runs, or goes by, in a repository's own directory.
+pub(crate) fn may_be_of_git(path: &Path) -> bool {
+    path.iter().any(is_setting_of_git)
+        || path.file_name().is_some_and(is_written_by_git)
+        || GitStep::at_end_of(path).is_some()
+}
+
 /// Whether a place beneath `root` is protected by the names on its way.
 pub(crate) fn is_protected_name(root: &Path, beneath: &Path) -> bool {
     let (mut in_repository, mut above) = (false, root.file_name());

@@ -145,9 +145,9 @@ fn whatever_a_repository_has_programs_from_is_asked_about_where_undo_makes_it_on
     let own = |name: &str| (name.to_owned(), "[core]\n\tfsmonitor = evil\n");
     let cases = [
         ("objects", own("b.git/config.worktree")),
-        ("objects", own("b.git/worktrees/w/config.worktree")),
+        ("objects", own("b.git/worktrees/v/config.worktree")),
         ("refs", own("b.git/modules/a/b/config")),
-        ("objects", ("b.git/worktrees/w/lazygit.yml".to_owned(), "evil\n")),
+        ("objects", ("b.git/worktrees/v/lazygit.yml".to_owned(), "evil\n")),
         ("objects", ("b.git/info/attributes".to_owned(), "* filter=evil\n")),
         ("objects", ("b.git/modules/a/hooks/post-update".to_owned(), "evil\n")),
         ("objects", ("b.git/rebase-merge/msgnum".to_owned(), "$(evil)\n")),
@@ -212,6 +212,116 @@ fn older_files_do_not_come_back_where_a_job_made_their_names_protected_ones() {
         assert_eq!(read(&place, path), None);
         place.run(&["undo", "--keep-mine"]).ends_with(0);
         assert_eq!((read(&place, path), read(&place, "f").as_deref()), (None, Some("1\n")));
+    }
+}
+
+/// A repository that is not called `.git`, with its worktree around it.
+fn unnamed_repository(place: &Place) {
+    git(place, &["init", "-q", "--separate-git-dir=.bare", "."]);
+    let commit =
+        ["-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "--allow-empty", "-m", "a"];
+    git(place, &commit);
+    place.write("work/f", "1\n");
+}
+
+#[test]
+fn what_a_job_wrote_in_a_repository_by_another_name_does_not_come_back() {
+    let cases = [
+        (
+            "mkdir rebase-merge; echo '$(evil)' > rebase-merge/msgnum",
+            "rm -r rebase-merge",
+            "rebase-merge/msgnum",
+        ),
+        (
+            "mkdir rebase-apply; echo 'From -x' > rebase-apply/0001",
+            "rm -r rebase-apply",
+            "rebase-apply/0001",
+        ),
+        ("echo --output=x > ORIG_HEAD", "rm ORIG_HEAD", "ORIG_HEAD"),
+        ("echo evil > MERGE_RR", "echo > MERGE_RR", "MERGE_RR"),
+        ("echo evil > index", "rm index", "index"),
+        (
+            "mkdir -p modules/s; git config -f modules/s/config core.fsmonitor evil",
+            "rm -r modules",
+            "modules/s/config",
+        ),
+        ("echo evil > hooks/post-commit", "rm -r ../.bare", "hooks/post-commit"),
+        ("mkdir sequencer; echo 'pick -x' > sequencer/todo", "rm -r ../.bare", "sequencer/todo"),
+    ];
+    for (job, call, path) in cases {
+        let place = Place::new();
+        unnamed_repository(&place);
+        let within = |script: &str| format!("(cd .bare; {script})");
+        job_beside(&place, ":", &within(job), &within(call));
+        let path = format!(".bare/{path}");
+        let is_there = || place.path("work").join(&path).exists();
+        assert!(!is_there() || path.ends_with("MERGE_RR"), "{path}");
+        let refused = place.run(&["undo"]).ends_with(1);
+        let said = format!("  {path} (programs take commands from this name");
+        assert!(refused.error.contains(&said), "{path}: {refused:?}");
+        place.run(&["undo", "--keep-mine"]).ends_with(0);
+        assert_eq!(read(&place, "f").as_deref(), Some("1\n"), "{path}");
+        let now = read(&place, &path).unwrap_or_default();
+        assert!(!["evil", "-x", "--output"].iter().any(|evil| now.contains(evil)), "{path}: {now}");
+    }
+}
+
+#[test]
+fn what_git_and_a_person_wrote_in_a_repository_comes_back_without_a_question() {
+    let rebase = "git config user.name a; git config user.email a; echo 1 > a; git add a; git commit -qm one; \
+                  git checkout -qb side HEAD~; echo 2 > a; git add a; git commit -qm two; git rebase - || true";
+    let cases = [
+        ("", "echo 1 > a; git add a; git commit -qm one"),
+        ("", rebase),
+        (rebase, "echo 3 > a; git add a; GIT_EDITOR=true git rebase --continue"),
+        (rebase, "git rebase --abort"),
+        (rebase, "rm -rf .bare .git"),
+        ("", "mkdir n; mv .bare/hooks n; mv n/hooks .bare"),
+    ];
+    for (before, call) in cases {
+        let place = Place::new();
+        unnamed_repository(&place);
+        place.write("work/.bare/hooks/post-commit", "own\n");
+        if !before.is_empty() {
+            session_of(&place, &[before]);
+        }
+        session_of(&place, &[call]);
+        place.run(&["undo"]).ends_with(0);
+        place.run(&["redo"]).ends_with(0);
+        place.run(&["undo"]).ends_with(0);
+        assert_eq!(read(&place, ".bare/hooks/post-commit").as_deref(), Some("own\n"), "{call}");
+    }
+}
+
+#[test]
+fn a_repository_that_was_removed_comes_back_with_the_hooks_that_it_had() {
+    let place = Place::new();
+    git(&place, &["init", "-q", "sub"]);
+    place.write("work/sub/.git/hooks/post-commit", "own\n");
+    session_of(&place, &["rm -r sub"]);
+    place.run(&["undo"]).ends_with(0);
+    assert_eq!(read(&place, "sub/.git/hooks/post-commit").as_deref(), Some("own\n"));
+}
+
+#[test]
+fn a_redo_brings_no_steps_and_settings_into_what_is_a_repository_by_now() {
+    let cases = [
+        ("rebase-merge/msgnum", "$(evil)"),
+        ("MERGE_RR", "evil"),
+        ("index", "evil"),
+        ("hooks/post-update", "evil"),
+        ("modules/s/config", "[core]\n\tfsmonitor = evil"),
+    ];
+    for (name, text) in cases {
+        let place = Place::new();
+        place.write("work/x/notes", "n\n");
+        session_of(&place, &[&format!("cd x; mkdir -p $(dirname {name}); echo '{text}' > {name}")]);
+        place.run(&["undo"]).ends_with(0);
+        session_of(&place, &["cd x; mkdir objects refs; echo 'ref: refs/heads/main' > HEAD"]);
+        let refused = place.run(&["redo"]).ends_with(1);
+        let said = "programs take commands from this name";
+        assert!(refused.error.contains(said), "{name}: {refused:?}");
+        assert!(read(&place, &format!("x/{name}")).is_none(), "{name}");
     }
 }
 
