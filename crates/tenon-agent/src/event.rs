@@ -18,7 +18,9 @@ use serde::{Deserialize, Serialize};
 use tenon_model::{Image, Message, ProviderError, ProviderErrorKind, StopReason, ToolCall, Usage};
 use tenon_sandbox::HostTried;
 
-pub use self::changes::{CallChanges, FileChange, FileChangeKind, ForbiddenChange, NotSaved};
+pub use self::changes::{
+    CallChanges, FileChange, FileChangeKind, ForbiddenChange, NotSaved, OutwardLink,
+};
 pub use self::context::{
     Compaction, CompactionCause, ContextEvent, Continuation, ContinuationCause, ShorterResult,
 };

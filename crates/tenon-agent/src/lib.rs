@@ -31,8 +31,8 @@ pub use context::{INSTRUCTIONS_BYTES_MAX, Instruction, WindowUse};
 pub use event::{
     CallChanges, CallEvent, CheckRun, Compaction, CompactionCause, ContextEvent, Continuation,
     ContinuationCause, EndReason, FileChange, FileChangeKind, ForbiddenChange, LOG_VERSION, Live,
-    ModelEvent, NotSaved, Receipt, Record, RequestForm, SessionEvent, ShorterResult, TurnEvent,
-    Unproven, Update, Verification, View, own_lines_at_end,
+    ModelEvent, NotSaved, OutwardLink, Receipt, Record, RequestForm, SessionEvent, ShorterResult,
+    TurnEvent, Unproven, Update, Verification, View, own_lines_at_end,
 };
 pub use host_presets::{HostPreset, HostPresets};
 pub use input::{Answer, FrontEnd, Prompt, Question};

@@ -254,6 +254,8 @@ texts! {
     FileMode: "mode    ", "权限";
     FileReplaced: "replaced", "替换";
     FileTimes: "times   ", "时间";
+    LinkOut: "link     {path} -> {target} (outside)", "链接 {path} -> {target}（在外部）";
+    MoreLinksOut: "… and {n} more links to outside", "… 另有 {n} 个指向外部的链接";
     MoreFiles: "… and {n} more", "… 另有 {n} 项";
     MoreFilesWithAll: "… and {n} more (--all lists them)", "… 另有 {n} 项（--all 全部列出）";
     FileNotSaved: "not saved, cannot be undone: {path} ({why})", "未保存，无法撤销：{path}（{why}）";

@@ -49,9 +49,9 @@ pub use jobs::{Attended, JOBS_RUNNING_MAX, JobEnd, JobId, JobReading, JobStatus,
 pub use journal::{
     Barrier, Change, ChangeKind, Changes, Checkpoint, CheckpointId, CheckpointInfo, CheckpointKind,
     CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Forbids, Journal, JournalError,
-    JournalOptions, LeftOut, LeftOutReason, OutsideWrite, Past, PastEntry, Patience, Pruned,
-    RefusedMove, Replaced, Rights, StaleCache, Trouble, Undone, Usage, WayBack, forget_session_of,
-    is_in_undo_store, without_middle,
+    JournalOptions, LeftOut, LeftOutReason, LinkOut, OutsideWrite, Past, PastEntry, Patience,
+    Pruned, RefusedMove, Replaced, Rights, StaleCache, Trouble, Undone, Usage, WayBack,
+    forget_session_of, is_in_undo_store, without_middle,
 };
 pub use links::{leads_into, links_to};
 pub use linux::inside::is_closed_in_proc;

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tenon_sandbox::{Change, ChangeKind, Changes, EntryKind, LeftOutReason, Rights, Trouble};
+use tenon_sandbox::{
+    Change, ChangeKind, Changes, EntryKind, LeftOutReason, LinkOut, Rights, Trouble,
+};
 
 /// More files of one call are counted and not listed: the journal has them all.
 const FILES_MAX: usize = 200;
@@ -43,6 +45,30 @@ pub struct CallChanges {
     /// What was refused because a denial of writing speaks of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forbidden: Vec<ForbiddenChange>,
+    /// The first links that were made, or lead elsewhere since, and lead out of the workspace to where the user could
+    /// write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<OutwardLink>,
+    /// How many more of them there are.
+    #[serde(default, skip_serializing_if = "is_none_inside")]
+    pub links_more: u64,
+}
+
+/// A link that leads out of the workspace.
+///
+/// ```
+/// use tenon_agent::OutwardLink;
+///
+/// let link: OutwardLink = serde_json::from_str(r#"{"path":"a","target":"/home/ada/.profile"}"#)?;
+/// assert_eq!((link.path.as_str(), link.target.as_str()), ("a", "/home/ada/.profile"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutwardLink {
+    /// As [`FileChange::path`].
+    pub path: String,
+    /// What the link says, likewise.
+    pub target: String,
 }
 
 /// A change that a command was refused.
@@ -237,6 +263,8 @@ impl CallChanges {
             left_out: left_out.collect(),
             troubles: changes.troubles.iter().map(trouble).collect(),
             forbidden: changes.troubles.iter().filter_map(forbidden).collect(),
+            links: changes.links.iter().map(OutwardLink::from).collect(),
+            links_more: changes.links_more,
         }
     }
 
@@ -250,6 +278,12 @@ impl CallChanges {
         let changes = Changes { troubles: vec![Trouble::NotWatched], ..Changes::default() };
         let summary = "it ran outside the walls: what it changed is not known and cannot be undone";
         Self { summary: summary.into(), ..Self::new(call_id, &changes) }
+    }
+}
+
+impl From<&LinkOut> for OutwardLink {
+    fn from(link: &LinkOut) -> Self {
+        Self { path: shown(&link.path), target: shown(Path::new(&link.target)) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The files of a change list as people read it.
 
-use tenon_agent::{CallChanges, FileChange, FileChangeKind};
+use tenon_agent::{CallChanges, FileChange, FileChangeKind, OutwardLink};
 use tenon_sandbox::{Changes, Trouble};
 
 use super::shown;
@@ -30,6 +30,14 @@ fn listed(changes: &Changes, more: Option<Text>, language: Language) -> String {
     if let Some(more) = more.filter(|_| n > 0) {
         said.push_str(&format!("  {}\n", more.say(language, &[("n", &n)])));
     }
+    for link in changes.links.iter().take(files_max) {
+        said.push_str(&link_line(&OutwardLink::from(link), language));
+    }
+    let n =
+        (changes.links.len().saturating_sub(files_max) as u64).saturating_add(changes.links_more);
+    if n > 0 {
+        said.push_str(&format!("  {}\n", Text::MoreLinksOut.say(language, &[("n", &n)])));
+    }
     for refusal in changes.troubles.iter().filter_map(Trouble::refusal).take(files_max) {
         said.push_str(&format!("  {}\n", shown(&summary(&refusal, language))));
     }
@@ -56,6 +64,12 @@ fn line(file: &FileChange, language: Language) -> String {
     let more = more(file, language).join(", ");
     let more = if more.is_empty() { more } else { format!(" ({more})") };
     format!("  {} {path}{folder}{more}\n", word(file).template(language))
+}
+
+/// Returns where a link leads that leads out.
+fn link_line(link: &OutwardLink, language: Language) -> String {
+    let (path, target) = (shown(&link.path), shown(&link.target));
+    format!("  {}\n", Text::LinkOut.say(language, &[("path", &path), ("target", &target)]))
 }
 
 fn word(file: &FileChange) -> Text {

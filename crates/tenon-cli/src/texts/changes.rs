@@ -6,6 +6,9 @@ use std::borrow::Cow;
 use super::{Language, Text, library::values};
 
 texts! {
+    "link {path} -> {target} (outside)", "链接 {path} -> {target}（在外部）";
+    "{n} more link to outside", "另有 {n} 个指向外部的链接";
+    "{n} more links to outside", "另有 {n} 个指向外部的链接";
     "{n} file changed", "改动 {n} 个文件";
     "{n} files changed", "改动 {n} 个文件";
     "{n} deleted", "删除 {n} 个";
@@ -55,7 +58,7 @@ pub(crate) fn summary(said: &str, language: Language) -> Cow<'_, str> {
 mod tests {
     use std::path::PathBuf;
 
-    use tenon_sandbox::{Changes, LeftOut, LeftOutReason, Trouble};
+    use tenon_sandbox::{Changes, LeftOut, LeftOutReason, LinkOut, Trouble};
 
     use super::*;
 
@@ -108,6 +111,11 @@ mod tests {
             assert_ne!(summary(&said, Language::Chinese), said);
             let several = vec![trouble, refused("y"), refused("z"), refused("u"), refused("v")];
             let said = Changes { troubles: several, ..Changes::default() }.summary();
+            assert_ne!(summary(&said, Language::Chinese), said);
+        }
+        for links_more in 0..3 {
+            let links = vec![LinkOut { path: "x".into(), target: "/y".into() }];
+            let said = Changes { links, links_more, ..Changes::default() }.summary();
             assert_ne!(summary(&said, Language::Chinese), said);
         }
     }

@@ -1,6 +1,7 @@
 //! What a call did to the files, as plain data, and in one line.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::CheckpointId;
@@ -20,6 +21,11 @@ pub struct Changes {
     pub left_out: Vec<LeftOut>,
     /// Why there may be more than the list says.
     pub troubles: Vec<Trouble>,
+    /// The first links that it made or had lead elsewhere, in new folders, too, and that lead out of the workspace to where
+    /// this user could write.
+    pub links: Vec<LinkOut>,
+    /// How many more of them there are.
+    pub links_more: u64,
 }
 
 /// One thing that is not as it was.
@@ -90,6 +96,15 @@ pub enum ChangeKind {
     Times,
 }
 
+/// A link that leads out of the folders of the session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkOut {
+    /// As [`Change::path`].
+    pub path: PathBuf,
+    /// What the link says. May not be UTF-8.
+    pub target: OsString,
+}
+
 /// Something that was not saved before it changed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LeftOut {
@@ -128,14 +143,15 @@ impl Changes {
         self.files.is_empty() && self.left_out.is_empty() && self.troubles.is_empty()
     }
 
-    /// Returns one line such as `3 files changed, 1 deleted, 214 new under target/`, what was refused in
-    /// front; empty when nothing changed.
+    /// Returns one line such as `3 files changed, 1 deleted, 214 new under target/`, what was refused and links that lead
+    /// out in front; empty when nothing changed.
     #[must_use]
     pub fn summary(&self) -> String {
         let count = |wanted: fn(&Change) -> bool| {
             self.files.iter().filter(|change| wanted(change)).count() as u64
         };
         let mut parts = self.refusals();
+        parts.extend(self.links_out());
         let edited = count(|change| {
             matches!(change.kind, ChangeKind::Edited | ChangeKind::Renamed { is_edited: true, .. })
         });
@@ -199,6 +215,21 @@ impl Changes {
         parts
     }
 
+    /// The first links that lead out, and how many more there are.
+    fn links_out(&self) -> Vec<String> {
+        let (first, rest) = self.links.split_at(self.links.len().min(LINKS_NAMED_MAX));
+        let out = |link: &LinkOut| {
+            format!("link {} -> {} (outside)", named(&link.path), named(Path::new(&link.target)))
+        };
+        let mut parts: Vec<String> = first.iter().map(out).collect();
+        match rest.len() as u64 + self.links_more {
+            0 => {}
+            1 => parts.push("1 more link to outside".to_owned()),
+            more => parts.push(format!("{more} more links to outside")),
+        }
+        parts
+    }
+
     /// New files, those of one folder together.
     fn created(&self) -> Vec<String> {
         let mut folders: BTreeMap<&Path, u64> = BTreeMap::new();
@@ -253,6 +284,8 @@ impl Changes {
             files: reader.each(Change::read)?,
             left_out: reader.each(LeftOut::read)?,
             troubles: reader.each(Trouble::read)?,
+            // They stand at the end of what is kept of a call.
+            ..Self::default()
         })
     }
 }
@@ -265,6 +298,9 @@ const HAS_OVER: u64 = 64;
 /// More refused changes are counted in it: a database has two files beside it.
 const REFUSALS_NAMED_MAX: usize = 3;
 
+/// More links that lead out are counted in it.
+const LINKS_NAMED_MAX: usize = 3;
+
 /// More of what was left out is counted in it.
 const LEFT_OUT_NAMED_MAX: usize = 10;
 
@@ -274,6 +310,17 @@ fn files(number: u64) -> &'static str {
 
 fn folders_of(number: u64) -> &'static str {
     if number == 1 { "folder" } else { "folders" }
+}
+
+impl LinkOut {
+    pub(super) fn write(&self, writer: &mut Writer) {
+        writer.field(self.path.as_os_str());
+        writer.field(&self.target);
+    }
+
+    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Self { path: reader.path()?, target: reader.path()?.into_os_string() })
+    }
 }
 
 impl Change {

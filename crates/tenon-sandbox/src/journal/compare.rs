@@ -11,6 +11,7 @@ use super::changes::{Change, ChangeKind, Changes, Replaced};
 use super::closed;
 use super::find::{Finder, node_at, split};
 use super::left_files::kept_state;
+use super::links::links_out;
 use super::node::{Node, NodeId, look};
 use super::order::Ordered;
 use super::record::{End, Image, Known, LeftFile, Old, Place, State};
@@ -94,11 +95,14 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
     comparison.made_anew();
     comparison.nodes();
     comparison.taken();
+    let (links, links_more) = links_out(store, image, comparison.after.iter());
     let changes = Changes {
         id: Some(id),
         files: comparison.changes.into_values().collect(),
         left_out: image.left_out.clone(),
         troubles: image.trouble.clone(),
+        links,
+        links_more,
     };
     End {
         changes,

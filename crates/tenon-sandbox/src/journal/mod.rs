@@ -36,6 +36,7 @@ mod left_behind;
 mod left_files;
 mod left_out;
 mod left_over;
+mod links;
 mod lock_wait;
 mod manifest;
 mod moved_along;
@@ -85,7 +86,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::io::Errno;
 
-pub use self::changes::{Change, ChangeKind, Changes, LeftOut, LeftOutReason, Replaced, Rights};
+pub use self::changes::{
+    Change, ChangeKind, Changes, LeftOut, LeftOutReason, LinkOut, Replaced, Rights,
+};
 pub use self::checkpoint::Checkpoint;
 pub(crate) use self::comparison::Comparison;
 pub use self::conflicts::{Conflict, ConflictReason, Conflicts};

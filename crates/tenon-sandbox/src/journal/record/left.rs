@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::Place;
-use crate::journal::changes::Changes;
+use crate::journal::changes::{Changes, LinkOut};
 use crate::journal::node::{Moment, NodeId};
 use crate::linux::wire::{Reader, Writer};
 use crate::workspace::ContentHash;
@@ -104,10 +104,12 @@ impl End {
         });
         writer.list(&self.kept);
         writer.list(&self.moved);
+        writer.each(&self.changes.links, |writer, link| link.write(writer));
+        writer.number(self.changes.links_more);
     }
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        Some(Self {
+        let mut end = Self {
             changes: Changes::read(reader)?,
             after: reader.each(|reader| Some((Place::read(reader)?, State::read(reader)?)))?,
             new_folders: reader.each(Place::read)?,
@@ -121,7 +123,11 @@ impl End {
                 .unwrap_or_default(),
             kept: reader.paths().unwrap_or_default(),
             moved: reader.paths().unwrap_or_default(),
-        })
+        };
+        // Older ends tell of none.
+        end.changes.links = reader.each(LinkOut::read).unwrap_or_default();
+        end.changes.links_more = reader.number().unwrap_or(0);
+        Some(end)
     }
 }
 
