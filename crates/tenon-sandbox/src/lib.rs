@@ -53,7 +53,7 @@ pub use journal::{
     Pruned, RefusedMove, Replaced, Rights, StaleCache, Trouble, Undone, Usage, WayBack,
     forget_session_of, is_in_undo_store, without_middle,
 };
-pub use links::{leads_into, links_to};
+pub use links::{leads_into, led_to, links_to};
 pub use linux::inside::is_closed_in_proc;
 pub use linux::probe::{Kernel, Wish, confines_writes, is_closed_to_user, probe, runs_as_root};
 pub use linux::told::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS, SET_ID_BITS};

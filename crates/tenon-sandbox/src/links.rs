@@ -61,6 +61,18 @@ fn is_without_links(named: &Path) -> bool {
         && open_plain(named).map_or_else(|errno| errno == Errno::NOENT, |_| true)
 }
 
+/// Returns where an absolute path leads by the links on its way as they are now; what is not there is as it is named.
+/// `None` of a path that is relative or has too many links.
+///
+/// ```
+/// let own = format!("/proc/{}/stat", std::process::id());
+/// assert_eq!(tenon_sandbox::led_to("/proc/self/stat".as_ref()), Some(own.into()));
+/// ```
+#[must_use]
+pub fn led_to(named: &Path) -> Option<PathBuf> {
+    Some(named).filter(|named| named.is_absolute()).and_then(resolved).map(|(end, _)| end)
+}
+
 /// Returns the symbolic links on the way of an absolute path as they are now, the first one first, each by a path
 /// without links and with where it leads in the end. None of a path that is relative or has too many.
 ///
