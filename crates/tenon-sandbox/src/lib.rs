@@ -14,6 +14,7 @@ mod git_config;
 mod git_includes;
 mod git_index;
 mod git_steps;
+mod git_written;
 mod guard;
 mod helper;
 mod jobs;

@@ -267,7 +267,6 @@ texts! {
     "protected: {path} was written as git does not write it; programs that read it would run what stands there, or hand it to git as options", "受保护：{path} 的写法与 git 不同；读取它的程序会运行其中的内容，或将其作为选项交给 git";
     "{change}; taken out (`git reset` makes a new one)", "{change}；已将其移除（`git reset` 会重新生成）";
     "{change}; taken out", "{change}；已将其移除";
-    "protected: {path} was changed and is longer than is read; with names that lead elsewhere in it, git would write files there", "受保护：{path} 被改动，且长度超出可读取的范围；若其中的名称指向别处，git 会在那里写入文件";
     // What broke the provider's cache.
     "the conversation was made shorter", "对话已缩短";
     "the system prompt changed", "系统提示有变化";

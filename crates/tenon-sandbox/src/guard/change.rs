@@ -44,8 +44,6 @@ pub enum ProtectedChangeKind {
         /// Whether none is there now.
         is_out: bool,
     },
-    /// It wrote an index of git that is longer than is read.
-    LongGitIndex,
     /// It made more beneath this root than is looked through: something may be hidden there.
     TooMany,
     /// There are more folders beneath this root than are looked through, and what commands touch in
@@ -118,13 +116,6 @@ impl fmt::Display for ProtectedChange {
                     formatter,
                     "protected: {path} was moved while commands ran; what they did to protected names \
                      is looked at before the next command, once it is back"
-                );
-            }
-            ProtectedChangeKind::LongGitIndex => {
-                return write!(
-                    formatter,
-                    "protected: {path} was changed and is longer than is read; with names that lead elsewhere in it, \
-                     git would write files there"
                 );
             }
             ProtectedChangeKind::GitIndex { .. } => write!(

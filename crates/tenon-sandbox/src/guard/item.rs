@@ -142,10 +142,10 @@ impl Item {
         self.hash.is_some()
     }
 
-    /// Whether these bytes were in it, where `stat` speaks of what they were read from.
-    pub(super) fn had(&self, bytes: &[u8], stat: &Stat) -> bool {
+    /// Whether this was in it, where `stat` speaks of what it was read from.
+    pub(super) fn had(&self, content: Option<ContentHash>, stat: &Stat) -> bool {
         match self.hash() {
-            Some(hash) => hash == ContentHash::of(bytes),
+            Some(hash) => Some(hash) == content,
             None => self.stamp == Some(Stamp::of(stat)),
         }
     }
@@ -319,17 +319,20 @@ fn content(top: &OwnedFd, beneath: &Path, kind: FileType, length: i64) -> Conten
     }
 }
 
-pub(super) fn read(top: &OwnedFd, beneath: &Path, bytes_max: u64) -> Result<Vec<u8>, Errno> {
+fn read(top: &OwnedFd, beneath: &Path, bytes_max: u64) -> Result<Vec<u8>, Errno> {
+    read_whole(&open_to_read(top, beneath)?, bytes_max)
+}
+
+pub(super) fn open_to_read(top: &OwnedFd, beneath: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = match open_beneath(top, beneath, flags) {
+    match open_beneath(top, beneath, flags) {
         // The folder that it is in may be closed.
         Err(Errno::ACCESS) => {
             let (folder, name) = open_parent(top, beneath, MakeFolders::No)?;
             through(&folder, || open_beneath(&folder, Path::new(name), flags))
         }
         file => file,
-    }?;
-    read_whole(&file, bytes_max)
+    }
 }
 
 /// Reads a file from where it stands to its end.

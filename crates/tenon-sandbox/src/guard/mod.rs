@@ -38,7 +38,7 @@ mod touched;
 mod written;
 
 use std::cell::LazyCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
@@ -121,6 +121,8 @@ pub(crate) struct Guard {
     kept_names: Vec<KeptName>,
     /// One that writes is recorded nowhere.
     is_unrecorded: bool,
+    /// What these wrote as git does, of which nobody knows the content: it is judged anew at each look.
+    judged: BTreeSet<Place>,
     /// That not everything can be looked at is told once.
     lacks_told: Vec<ProtectedChangeKind>,
     /// A command ended without a look: its caller went away.
@@ -164,7 +166,7 @@ impl Guard {
             }
             self.checkpoints.clear();
             self.kept_names.clear();
-            self.is_unrecorded = false;
+            (self.judged, self.is_unrecorded) = (BTreeSet::new(), false);
             self.roots = roots.to_vec();
             self.held.begin();
             let others = match (&self.seat, &mut turn) {

@@ -17,7 +17,6 @@ use super::limits::Limits;
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root, setting_among};
 use super::repository::{has_head, is_where_git_writes, would_wait_at};
-use crate::git_index::INDEX_BYTES_MAX;
 use crate::git_steps::{GitStep, has_steps};
 use crate::workspace::{
     is_above_protected, is_setting_of_git, is_written_by_git, makes_one, name_of, names_in,
@@ -37,6 +36,9 @@ pub(super) const BYTES_MAX: usize = 64 << 20;
 /// How much is kept of what commands made, and of what nothing runs: of more the hash, so that it takes
 /// nobody's place.
 pub(super) const MINOR_BYTES_MAX: usize = 8 << 20;
+
+/// How much is read at a look of indexes that are too long to keep, to see whether they changed: about 50 ms.
+const INDEXES_BYTES_MAX: u64 = 64 << 20;
 
 /// Which files are as they were if their stamps are.
 ///
@@ -153,7 +155,6 @@ pub(super) struct Scan<'a> {
     /// What is in files that are kept; none as long as nothing new came.
     contents: Option<HashSet<Arc<[u8]>>>,
     hashed_left: u64,
-    /// How much of indexes may still be read that are too long to keep.
     indexes_left: u64,
     /// Repositories' own directories in which others may be.
     pub(super) repositories: Vec<PathBuf>,
@@ -181,7 +182,7 @@ impl<'a> Scan<'a> {
             room_of_minor: Room::default(),
             contents: None,
             hashed_left: HASHED_BYTES_MAX,
-            indexes_left: INDEX_BYTES_MAX,
+            indexes_left: INDEXES_BYTES_MAX,
             repositories: Vec::new(),
         }
     }

@@ -1,25 +1,33 @@
 //! What ordinary commands of git write, judged by what is in it: an index, or a list of conflicts, that has other names
 //! than git itself adds is put back, and so is the step of a rebase that git would not write.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::Guard;
 use super::change::{ProtectedChange, ProtectedChangeKind};
-use super::folder::{look_at, open_folder_at};
-use super::item::{Content, Item, read};
+use super::folder::open_folder_at;
+use super::item::{Content, Item, open_to_read};
 use super::place::Place;
 use super::scan::look;
 use crate::git_config;
-use crate::git_index::{GitIndexFormat, INDEX_BYTES_MAX, conflicts_are_sound, is_sound};
+use crate::git_index::GitIndexFormat;
+use crate::git_written::GitWritten;
+use crate::workspace::ContentHasher;
+
+/// How much of what is too long to keep is judged at one look: some seconds. What commands wrote beyond that does not stay.
+const LONG_BYTES_MAX: u64 = 1 << 30;
 
 /// What was found in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Sound,
-    /// It has other names than git adds, or git could read it in two ways or not at all; or it is no step.
+    /// It has other names than git adds, or git could read it in two ways or not at all; or it is no step, or longer than is
+    /// read.
     Unsound,
-    TooLong,
     /// It is another by now than what was looked at.
     Changing,
 }
@@ -29,37 +37,63 @@ pub(super) fn is_one(place: &Place, item: &Item) -> bool {
     matches!(item.content, Content::File(_)) && place.is_written_by_git()
 }
 
-/// Judges what was found at a place.
-fn verdict(place: &Place, item: &Item, format: GitIndexFormat) -> Verdict {
+fn kind_of(place: &Place, format: GitIndexFormat) -> GitWritten {
+    match place.git_step() {
+        Some(step) => GitWritten::Step(step),
+        None if place.beneath().ends_with("MERGE_RR") => GitWritten::Conflicts,
+        None => GitWritten::Index(format),
+    }
+}
+
+fn judge(written: GitWritten, file: &mut dyn Read, length: u64) -> Verdict {
+    if written.is_sound(file, length) { Verdict::Sound } else { Verdict::Unsound }
+}
+
+/// Judges what was found at a place. What is not kept is read again, of which so much is `left`.
+fn verdict(place: &Place, item: &Item, format: GitIndexFormat, left: &mut u64) -> Verdict {
+    let written = kind_of(place, format);
     match item.bytes() {
-        Some(bytes) => judge(place, bytes, format),
-        None => verdict_of_long(place, item, format).unwrap_or(Verdict::Changing),
+        Some(bytes) => judge(written, &mut &*bytes, bytes.len() as u64),
+        None => verdict_of_long(place, item, written, left).unwrap_or(Verdict::Changing),
     }
 }
 
-fn judge(place: &Place, bytes: &[u8], format: GitIndexFormat) -> Verdict {
-    let is_as_git_writes = match place.git_step() {
-        Some(step) => step.is_sound(bytes),
-        None if place.beneath().ends_with("MERGE_RR") => conflicts_are_sound(bytes),
-        None => is_sound(bytes, format),
-    };
-    match is_as_git_writes {
-        true => Verdict::Sound,
-        false => Verdict::Unsound,
-    }
-}
-
-/// Reads one again that is not kept; `None` if that cannot be done.
-fn verdict_of_long(place: &Place, item: &Item, format: GitIndexFormat) -> Option<Verdict> {
+/// Reads one again; `None` if that cannot be done.
+fn verdict_of_long(
+    place: &Place,
+    item: &Item,
+    written: GitWritten,
+    left: &mut u64,
+) -> Option<Verdict> {
     let top = open_folder_at(place.root()).ok()?;
-    let stat = || rustix::fs::fstat(look_at(&top, place.beneath()).ok()?).ok();
-    let length = u64::try_from(stat()?.st_size).ok()?;
-    if length > INDEX_BYTES_MAX {
-        let is_step = place.git_step().is_some();
-        return Some(if is_step { Verdict::Unsound } else { Verdict::TooLong });
+    let file = open_to_read(&top, place.beneath()).ok()?.into();
+    let mut file = Hashed { file, hasher: item.has_hash().then(ContentHasher::default) };
+    let length = u64::try_from(rustix::fs::fstat(&file.file).ok()?.st_size).ok()?;
+    let rest = left.checked_sub(length).filter(|_| written.may_have(length));
+    let Some(rest) = rest else { return Some(Verdict::Unsound) };
+    *left = rest;
+    let found = judge(written, &mut file, length);
+    if file.hasher.is_some() {
+        io::copy(&mut file.by_ref().take(length), &mut io::sink()).ok()?;
     }
-    let bytes = read(&top, place.beneath(), INDEX_BYTES_MAX).ok()?;
-    item.had(&bytes, &stat()?).then(|| judge(place, &bytes, format))
+    let stat = rustix::fs::fstat(&file.file).ok()?;
+    item.had(file.hasher.map(ContentHasher::finish), &stat).then_some(found)
+}
+
+/// A file whose hash is made while it is read, where one is needed.
+struct Hashed {
+    file: File,
+    hasher: Option<ContentHasher>,
+}
+
+impl Read for Hashed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.file.read(buffer)?;
+        if let Some(hasher) = &mut self.hasher {
+            hasher.push(buffer.get(..length).unwrap_or_default());
+        }
+        Ok(length)
+    }
 }
 
 /// Returns how a repository names objects, as its settings that are found by `look` say.
@@ -79,11 +113,23 @@ fn format_by(place: &Place, look: impl Fn(&Place) -> Option<Item>) -> GitIndexFo
 pub(super) fn is_sound_there(place: &Place, saved: &Item) -> bool {
     let format = || format_by(place, |place| look(place, None));
     is_one(place, saved)
-        && saved.bytes().is_some_and(|bytes| judge(place, bytes, format()) == Verdict::Sound)
+        && saved.bytes().is_some_and(|bytes| {
+            kind_of(place, format()).is_sound(&mut &*bytes, bytes.len() as u64)
+        })
 }
 
 fn format_among(place: &Place, items: &BTreeMap<Place, Item>) -> GitIndexFormat {
     format_by(place, |place| items.get(place).cloned())
+}
+
+/// One that may be another than before.
+struct Written<'a> {
+    place: &'a Place,
+    item: &'a Item,
+    before: Option<Item>,
+    /// Whether it is as before, for all that is known.
+    is_same: bool,
+    format: GitIndexFormat,
 }
 
 impl Guard {
@@ -95,44 +141,64 @@ impl Guard {
         corrected: &mut Vec<(Place, Option<Item>)>,
     ) -> Vec<ProtectedChange> {
         let mut changes = Vec::new();
-        for (place, item) in after.iter().filter(|(place, item)| is_one(place, item)) {
-            let was_at = moved.get(place).unwrap_or(place);
-            let before = self.before.get(was_at).filter(|before| !before.is_folder());
-            let format = format_among(place, after);
-            let is_same = before.is_some_and(|before| before.is_same(item));
-            if self.is_frozen(&place.path())
-                || is_same && format == format_among(was_at, &self.before)
-            {
-                continue;
-            }
-            let mut change = |kind, put_back| {
-                let path = place.path();
-                let change = ProtectedChange { path, kind, found: None, by_name: false, put_back };
-                changes.push(change);
-            };
-            match verdict(place, item, format) {
-                Verdict::Sound => {}
-                Verdict::Changing => corrected.push((place.clone(), before.cloned())),
-                Verdict::TooLong => {
-                    let kind = ProtectedChangeKind::LongGitIndex;
-                    if !self.lacks_told.contains(&kind) {
-                        self.lacks_told.push(kind.clone());
-                        change(kind, false);
-                    }
+        let mut left = LONG_BYTES_MAX;
+        for Written { place, item, before, is_same, format } in self.written(after, moved) {
+            match verdict(place, item, format, &mut left) {
+                Verdict::Sound if item.bytes().is_none() => {
+                    self.judged.insert(place.clone());
                 }
+                Verdict::Sound => {}
+                Verdict::Changing => corrected.push((place.clone(), before)),
                 Verdict::Unsound => {
-                    let should_be = before.filter(|before| before.is_kept() && !is_same).cloned();
-                    let done = self.put(place, should_be.as_ref());
+                    let should_be = before.filter(|before| before.is_kept() && !is_same);
+                    let put_back = self.put(place, should_be.as_ref());
                     let is_out = should_be.is_none();
                     let kind = match place.git_step() {
                         Some(_) => ProtectedChangeKind::GitStep { is_out },
                         None => ProtectedChangeKind::GitIndex { is_out },
                     };
-                    change(kind, done);
+                    let path = place.path();
+                    let change =
+                        ProtectedChange { path, kind, found: None, by_name: false, put_back };
+                    changes.push(change);
                     corrected.push((place.clone(), should_be));
                 }
             }
         }
         changes
+    }
+
+    /// Returns those that are to be judged; first what a look found sound already, so that others take no room from that.
+    fn written<'a>(
+        &self,
+        after: &'a BTreeMap<Place, Item>,
+        moved: &BTreeMap<Place, Place>,
+    ) -> Vec<Written<'a>> {
+        let all = after
+            .iter()
+            .filter(|(place, item)| is_one(place, item) && !self.is_frozen(&place.path()));
+        let all = all.filter_map(|(place, item)| {
+            let was_at = moved.get(place).unwrap_or(place);
+            let before = self.before.get(was_at).filter(|before| !before.is_folder());
+            let format = format_among(place, after);
+            let is_same = before.is_some_and(|before| before.is_same(item));
+            // By a mapping it can be written later without any sign.
+            let is_known = || {
+                !self.judged.contains(was_at)
+                    || before.is_some_and(|before| before.has_content_of(item))
+            };
+            let is_as_before = is_same && format == format_among(was_at, &self.before);
+            let before = before.cloned();
+            (!is_as_before || !is_known()).then_some(Written {
+                place,
+                item,
+                before,
+                is_same,
+                format,
+            })
+        });
+        let mut all: Vec<Written<'_>> = all.collect();
+        all.sort_by_key(|written| Reverse(written.is_same));
+        all
     }
 }

@@ -10,12 +10,16 @@ use super::record::Place;
 use super::store::Store;
 use super::walk::{Deeper, walk};
 use crate::git_config;
-use crate::git_index::{GitIndexFormat, INDEX_BYTES_MAX, conflicts_are_sound, is_sound};
+use crate::git_index::GitIndexFormat;
 use crate::git_steps::{GitStep, has_steps};
+use crate::git_written::GitWritten;
 use crate::workspace::{is_index_of_git, is_setting_of_git};
 
 /// The longest settings of git that are read, in bytes.
 pub(super) const SETTINGS_BYTES_MAX: u64 = 1 << 20;
+
+/// What git writes and is longer is asked about, in bytes: here it is read whole.
+const WRITTEN_BYTES_MAX: u64 = 64 << 20;
 
 /// Where git says that a worktree's repository is.
 const COMMON_OF_WORKTREE: &[u8] = b"../..\n";
@@ -76,7 +80,7 @@ impl GitFile<'_> {
             return name == "attributes";
         }
         if is_beside && name.as_bytes().starts_with(b"config") {
-            return self.is_not(SETTINGS_BYTES_MAX, &|text| {
+            return !self.is(SETTINGS_BYTES_MAX, &|text| {
                 git_config::put_back(self.settings, text, |_, _| false)
                     .is_some_and(|(_, names)| names.is_empty())
             });
@@ -84,27 +88,29 @@ impl GitFile<'_> {
         if is_beside && name == "commondir" {
             let above = rest.parent().and_then(Path::parent);
             let is_worktree = above.is_some_and(|above| above.ends_with("worktrees"));
-            return self
-                .is_not(SETTINGS_BYTES_MAX, &|text| is_worktree && text == COMMON_OF_WORKTREE);
+            return !self.is(SETTINGS_BYTES_MAX, &|text| is_worktree && text == COMMON_OF_WORKTREE);
         }
         let beside = || GitStep::beside(name).filter(|_| is_beside);
         if let Some(step) = GitStep::at_end_of(rest).or_else(beside) {
-            return self.is_not(INDEX_BYTES_MAX, &|bytes| step.is_sound(bytes));
+            return !self.is_as_git_writes(GitWritten::Step(step));
         }
         if is_beside && name == "MERGE_RR" {
-            return self.is_not(INDEX_BYTES_MAX, &conflicts_are_sound);
+            return !self.is_as_git_writes(GitWritten::Conflicts);
         }
         if is_beside && is_index_of_git(name) {
-            let format = self.format();
-            return self.is_not(INDEX_BYTES_MAX, &|index| is_sound(index, format));
+            return !self.is_as_git_writes(GitWritten::Index(self.format()));
         }
         rest.iter().any(is_setting_of_git)
     }
 
-    /// Whether it cannot be read, or is not as it may be.
-    fn is_not(&self, bytes_max: u64, may_be: &dyn Fn(&[u8]) -> bool) -> bool {
+    /// Whether it can be read, is no longer than this, and is as it may be.
+    fn is(&self, bytes_max: u64, may_be: &dyn Fn(&[u8]) -> bool) -> bool {
         let bytes = (self.read)(bytes_max + 1);
-        bytes.is_none_or(|bytes| bytes.len() as u64 > bytes_max || !may_be(&bytes))
+        bytes.is_some_and(|bytes| bytes.len() as u64 <= bytes_max && may_be(&bytes))
+    }
+
+    fn is_as_git_writes(&self, written: GitWritten) -> bool {
+        self.is(WRITTEN_BYTES_MAX, &|bytes| written.is_sound(&mut &*bytes, bytes.len() as u64))
     }
 
     /// Returns how the repository names objects.

@@ -85,9 +85,8 @@ fn what_libraries_say_of_rules_hosts_and_files_has_a_row() {
         ProtectedChangeKind::GitIndex { is_out: true },
         ProtectedChangeKind::GitStep { is_out: false },
         ProtectedChangeKind::GitStep { is_out: true },
-        ProtectedChangeKind::LongGitIndex,
     ];
-    let put_back = [true, false, true, true, false, true, true, true, true, false];
+    let put_back = [true, false, true, true, false, true, true, true, true];
     for (kind, put_back) in kinds.into_iter().zip(put_back) {
         for path in [".git/index", ".git/MERGE_RR"] {
             let (path, kind, by_name) = (path.into(), kind.clone(), true);

@@ -68,6 +68,58 @@ fn an_index_with_other_names_is_put_back() {
     assert_eq!(check(&setup, attack, &[(".git/index", "-")]), [".git/index"]);
 }
 
+/// Writes an index of version 2 with one name, and behind that so many bytes which git skips: to which file, which name.
+const WRITE_LONG: &str = "long() { python3 -c 'import struct, sys
+name, length = sys.argv[2].encode(), int(sys.argv[3])
+e = struct.pack(\">10I20sH\", *[0] * 6, 0o100644, *[0] * 3, bytes(20), len(name)) + name
+out = open(sys.argv[1], \"wb\")
+out.write(b\"DIRC\" + struct.pack(\">II\", 2, 1) + e + bytes(8 - len(e) % 8) + b\"ZZZZ\" + struct.pack(\">I\", length))
+out.truncate(out.tell() + length + 20)' \"$@\"; }";
+
+#[test]
+fn a_long_index_is_judged_piece_by_piece() {
+    let long = |file: &str, name: &str, length: u64| {
+        format!("{WRITE_LONG}; mkdir -p x; long {file} {name} {length}; ")
+    };
+    let own = long(".git/index", "a", 65 << 20);
+    let before = "cp .git/index index-before; ";
+    let check_one = |setup: &str, attack: &str, stays: bool, told: &[&str]| {
+        let (setup, attack) = (format!("{COMMITTED}; {setup}"), format!("{attack}true"));
+        let found = check_with(&setup, &attack, |root| {
+            assert_eq!(root.join(".git/index").exists(), stays, "{setup} {attack}");
+        });
+        assert_eq!(found, told, "{setup} {attack}");
+    };
+    check_one(before, &own, true, &[]);
+    check_one(&own, "git add -A; git rm -q --cached a; ", true, &[]);
+    check_one(before, &long(".git/index", "../a", 65 << 20), true, &[".git/index"]);
+    check_one(&own, &long(".git/index", "../a", 66 << 20), false, &[".git/index"]);
+    // Nobody touched it.
+    check_one(&long(".git/index", "../a", 65 << 20), "echo b > b; ", true, &[]);
+    // More than is read at a look, by itself or in all.
+    check_one(&own, &long(".git/index", "a", (1 << 30) + 1), false, &[".git/index"]);
+    let untouched = long(".git/index", "a", (1 << 30) + 1);
+    check_one(&untouched, "echo b > b; ", true, &[]);
+    let (one, other) =
+        (long(".git/sharedindex.0", "a", 9 << 26), long(".git/sharedindex.1", "a", 9 << 26));
+    check_one("", &format!("{one}{other}"), true, &[".git/sharedindex.1"]);
+    check_one(&one, &other, true, &[]);
+    // Another with the same kind of name does not make it silent.
+    let decoy = "git init -q d; head -c 66M /dev/zero > d/.git/index; ";
+    let attack = format!("{decoy}{}", long(".git/index", "../a", 65 << 20));
+    check_one("", &attack, true, &[".git/index", "d/.git/index"]);
+}
+
+#[test]
+fn a_long_list_of_conflicts_is_taken_out() {
+    for first in [r"0123\t../home/.ssh/id_ed25519\0", ""] {
+        let attack = format!(
+            "(printf '{first}'; yes $'0123\\ta' | head -n 200000 | tr '\\n' '\\0') > .git/MERGE_RR"
+        );
+        assert_eq!(check(COMMITTED, &attack, &[(".git/MERGE_RR", "-")]), [".git/MERGE_RR"]);
+    }
+}
+
 #[test]
 fn an_index_is_judged_again_where_git_reads_it_in_another_way() {
     let folder = tempfile::tempdir().unwrap();

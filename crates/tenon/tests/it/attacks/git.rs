@@ -89,6 +89,25 @@ python3 write.py; printf '%040d\t%s/new\0' 1 $TOP > .git/MERGE_RR; echo end"#,
         .prints(&["end", ".git/index was written with names that git does not add, or cannot be read; put back as it was", "MERGE_RR was written"])
         .after("rm a; git -c safe.directory='*' checkout -q .; test \"$(cat a)\" = own && test ! -e $TOP/new -a ! -e ../new -a ! -e .git/hooks/post-checkout -a ! -e .git/MERGE_RR")
         .needs(&["git", "python3"]),
+    row("git: an index and a list of conflicts that are long", &[Call::Script(
+        r#"git init -q d; truncate -s 66M d/.git/index
+cat > write.py <<'E'
+import struct, subprocess
+blob = subprocess.run(["git", "hash-object", "-w", "--stdin"], input=b"evil", stdout=subprocess.PIPE).stdout.decode().strip()
+entry = struct.pack(">10I", *[0] * 6, 0o100755, *[0] * 3) + bytes.fromhex(blob) + struct.pack(">H", 6) + b"../new"
+length = 65 << 20
+with open(".git/index", "wb") as index:
+    index.write(b"DIRC" + struct.pack(">II", 2, 1) + entry + bytes(8 - len(entry) % 8) + b"ZZZZ" + struct.pack(">I", length))
+    index.truncate(index.tell() + length + 20)
+with open(".git/MERGE_RR", "wb") as conflicts:
+    conflicts.write(b"0" * 40 + b"\t../../new\0" + (b"1" * 40 + b"\ta\0") * 1600000)
+E
+python3 write.py; echo end"#,
+    )])
+        .prepare("git init -q -b main .; echo own > a; git add a; git -c user.name=a -c user.email=a@b commit -q -m one")
+        .prints(&["end", ".git/index was written with names that git does not add, or cannot be read; put back as it was", "MERGE_RR was written", "d/.git/index was written"])
+        .after("rm a; git -c safe.directory='*' checkout -q .; test \"$(cat a)\" = own && test ! -e ../new -a ! -e .git/MERGE_RR -a ! -e d/.git/index")
+        .needs(&["git", "python3"]),
     row("git: steps of a rebase that are no numbers", &[Call::Script(
         "for git in .git .git/worktrees/w b; do mkdir -p $git/rebase-merge $git/rebase-apply; for name in rebase-merge/msgnum rebase-merge/end rebase-apply/next rebase-apply/last; do echo '$(touch ~/evil)' > $git/$name; done; done; echo end",
     )])
