@@ -278,13 +278,13 @@ impl Place {
         let worktrees = target.parent().filter(|above| above.ends_with("worktrees"));
         let repository = worktrees.and_then(Path::parent).unwrap_or(&target);
         let has_settings = rustix::fs::lstat(repository.join("config")).is_ok();
-        let is_known = |root: &PathBuf| match way(root, repository.strip_prefix(root).ok()?)? {
-            Way::Repository => Some(()),
-            Way::Tree => is_repository_root(repository).then_some(()),
-            Way::Others => None,
+        let is_known = |root: &PathBuf| {
+            let Ok(repository) = repository.strip_prefix(root) else { return false };
+            is_way(root, repository, Way::Repository)
+                || is_way(root, repository, Way::Tree) && is_repository_root(&root.join(repository))
         };
         // The repository of a worktree lies beneath a root of its own.
-        has_settings && roots.iter().any(|root| is_known(root).is_some())
+        has_settings && roots.iter().any(is_known)
     }
 }
 
@@ -346,17 +346,33 @@ pub(super) enum Way {
     Others,
 }
 
-/// Returns what a look takes a folder for; `None` for one in a repository that no look comes to.
-pub(super) fn way(root: &Path, folder: &Path) -> Option<Way> {
-    let is_own = root.file_name() == Some(OsStr::new(".git"));
-    let mut way = if is_own { Way::Repository } else { Way::Tree };
+/// Whether a look takes a folder for that. One beneath a root that is a repository under another name is both in a tree and
+/// where that repository has others: by what is in it a command could say that it is no tree.
+pub(super) fn is_way(root: &Path, folder: &Path, wanted: Way) -> bool {
+    let is_named = root.file_name() == Some(OsStr::new(".git"));
+    let is_unnamed =
+        || !is_named && folder.iter().next().is_some_and(has_others) && is_repository_root(root);
+    let first = if is_named { Way::Repository } else { Way::Tree };
+    way(first, root, folder) == Some(wanted)
+        || is_unnamed() && way(Way::Repository, root, folder) == Some(wanted)
+}
+
+/// Whether a repository's own directory has others in a folder of this name.
+pub(super) fn has_others(name: &OsStr) -> bool {
+    name == "modules" || name == "worktrees"
+}
+
+/// Returns what a look takes a folder for, if the root is what it is `first`; `None` for one in a repository that no look
+/// comes to.
+fn way(first: Way, root: &Path, folder: &Path) -> Option<Way> {
+    let mut way = first;
     let mut path = root.to_path_buf();
     for name in folder {
         path.push(name);
         way = match way {
             Way::Tree if name == ".git" => Way::Repository,
             Way::Tree => Way::Tree,
-            Way::Repository if name == "modules" || name == "worktrees" => Way::Others,
+            Way::Repository if has_others(name) => Way::Others,
             Way::Repository => return None,
             Way::Others if rustix::fs::lstat(path.join("HEAD")).is_ok() => Way::Repository,
             Way::Others => Way::Others,
@@ -368,7 +384,7 @@ pub(super) fn way(root: &Path, folder: &Path) -> Option<Way> {
 /// Returns how many names a repository has that lacks its `HEAD` among others, if a file in it is one of its settings:
 /// beside that, or in `hooks` or `info`, which can also be names on the way to another repository, or a step.
 pub(super) fn setting_among_others(root: &Path, file: &Path) -> Option<usize> {
-    setting_among(|place| way(root, place) == Some(Way::Others), file)
+    setting_among(|place| is_way(root, place, Way::Others), file)
 }
 
 /// The same, where `is_other` says which folders have others in them, or are such without a `HEAD`.

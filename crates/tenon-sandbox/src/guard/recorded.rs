@@ -10,9 +10,9 @@ use rustix::fs::{FileType, Stat};
 use super::folder::{look_at, open_folder_at};
 use super::item::{Content, FILE_BYTES_MAX, Item};
 use super::limits::Limits;
-use super::place::Place;
+use super::place::{Place, has_others};
 use super::scan::{BYTES_MAX, Scan, Stamps};
-use super::touched::{Role, has_others};
+use super::touched::Role;
 use crate::journal::{
     AllTouched, Before, Came, Checkpoint, Kept, LeftBehind, Moment, ReadLimits, Touched,
 };

@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::FileType;
 
 use super::folder::look_at;
-use super::place::{Way, is_repository_root, way};
+use super::place::{Way, is_repository_root, is_way};
 use crate::workspace::makes_one;
 
 /// Where in a repository's own directory git, or what goes with it, writes files, besides beside these.
@@ -96,6 +96,6 @@ pub(super) fn is_repository(root: &Path, top: &OwnedFd, folder: &Path) -> bool {
     if folder.as_os_str().is_empty() {
         return is_repository_root(root);
     }
-    matches!(way(root, folder), Some(Way::Repository))
+    is_way(root, folder, Way::Repository)
         || makes_one(|name| look_at(top, &folder.join(name)).is_ok())
 }

@@ -15,7 +15,7 @@ use super::folder::{look_at, named, names, open_folder_at};
 use super::item::{HASHED_BYTES_MAX, Item, Room, item, leads_into_git};
 use super::limits::Limits;
 use super::listings::{Entries, Listings, Names};
-use super::place::{Place, is_repository_root, setting_among};
+use super::place::{Place, has_others, is_repository_root, setting_among};
 use super::repository::{has_head, is_where_git_writes, would_wait_at};
 use crate::git_steps::{GitStep, has_steps};
 use crate::workspace::{
@@ -344,7 +344,7 @@ impl<'a> Scan<'a> {
     pub(super) fn repository(&mut self, root: &Path, top: &OwnedFd, place: &Path, depth: usize) {
         for (name, kind) in names(top, place) {
             let beneath = place.join(&name);
-            let has_others = name == "modules" || name == "worktrees";
+            let has_others = has_others(&name);
             let is_written = kind.is_file() && is_written_by_git(&name);
             if is_setting_of_git(&name) || is_written || has_others && kind.is_symlink() {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 
 use super::folder::{look_at, names};
-use super::place::{Way, setting_among, setting_among_others, way};
+use super::place::{Way, has_others, is_way, setting_among, setting_among_others};
 use super::repository::{WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository};
 use super::scan::{DEPTH_MAX, Scan, misleads};
 use crate::git_steps::{GitStep, has_steps};
@@ -126,8 +126,11 @@ impl Scan<'_> {
         }
         match Role::of(root, top, beneath) {
             Role::Listed => self.all(root, top, beneath, 0, DEPTH_MAX),
-            _ if way(root, beneath) == Some(Way::Others) && !is_repository(root, top, beneath) => {
+            _ if is_way(root, beneath, Way::Others) && !is_repository(root, top, beneath) => {
                 self.others(root, top, beneath, DEPTH_MAX);
+                if is_way(root, beneath, Way::Tree) {
+                    self.tree(root, top, beneath);
+                }
             }
             Role::Setting(depth) if !beneath.iter().nth(depth).is_some_and(has_others) => {
                 self.all(root, top, beneath, depth, DEPTH_MAX);
@@ -191,8 +194,4 @@ impl Scan<'_> {
 
 fn is_setting(name: &OsStr) -> bool {
     is_setting_of_git(name) || has_others(name)
-}
-
-pub(super) fn has_others(name: &OsStr) -> bool {
-    name == "modules" || name == "worktrees"
 }

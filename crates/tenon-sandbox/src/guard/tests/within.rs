@@ -35,6 +35,49 @@ fn repositories_where_git_keeps_none_bring_nothing_that_runs() {
 }
 
 #[test]
+fn a_root_that_is_a_repository_under_another_name_has_others() {
+    let setup = "git init -q src && git -C src -c user.name=n -c user.email=e commit -q --allow-empty -m m && \
+                 git init -q . && git -c protocol.file.allow=always submodule --quiet add ./src sub && \
+                 git clone -q --bare src src.git && mkdir -p .git/modules/sub/modules/known src.git/modules/known && \
+                 echo known | tee .git/modules/sub/modules/known/config > src.git/modules/known/config";
+    for root in [".git/modules/sub", "src.git"] {
+        let other = format!("{root}/modules/q");
+        let attack = format!(
+            "mkdir -p {other}/hooks {root}/worktrees/w && git config -f {other}/config core.fsmonitor evil && \
+             echo evil > {other}/hooks/pre-commit && git config -f {root}/worktrees/w/config.worktree core.pager evil"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        shell(&top, setup);
+        let mut guard = Guard::default();
+        let roots = [top.join("sub"), top.join(root)];
+        guard.begin(&roots, &[], Journaled::Nowhere).unwrap();
+        shell(&top, &attack);
+        let mut changes = guard.end(None);
+        changes.retain(|change| !is_lack(&change.kind));
+        let told = changes.iter().map(|change| change.path.strip_prefix(&top).unwrap());
+        let told: Vec<String> = told.map(|path| path.display().to_string()).collect();
+        let expected = [
+            format!("{other}/config"),
+            format!("{other}/hooks/pre-commit"),
+            format!("{root}/worktrees/w/config.worktree"),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!(found(&top.join(&expected[1])), "-");
+        assert_eq!(found(&top.join(root).join("modules/known/config")), "known\n");
+    }
+    // What a command makes of a root hides nothing of what is in its tree.
+    let setup = "git init -q . && mkdir -p .git/modules/a modules/x && git init -q modules/x/sub";
+    let attack = "mkdir objects refs; echo x > HEAD; echo x > modules/x/HEAD; \
+                  git config -f .git/modules/a/config core.fsmonitor evil; \
+                  mkdir -p modules/x/sub/.git/modules/q; git config -f modules/x/sub/.git/modules/q/config core.fsmonitor evil; \
+                  echo evil > modules/x/.envrc";
+    let expected =
+        [".git/modules/a/config", "modules/x/.envrc", "modules/x/sub/.git/modules/q/config"];
+    assert_eq!(check(setup, attack, &[("modules/x/.envrc", "-")]), expected);
+}
+
+#[test]
 fn a_submodule_that_lacks_its_head_gets_nothing_that_runs() {
     let own = ".git/modules/a/b";
     let setup = format!(
