@@ -11,7 +11,7 @@ mod newest;
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -153,13 +153,12 @@ impl Store {
     fn add_root(&mut self, path: &Path, roots: &[PathBuf], key: &str) -> Result<(), Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(path, flags, Mode::empty())?;
-        let top = self.top_for(path, roots)?;
+        let (top, folder) = self.top_for(path, roots)?;
         let base = match self.bases.iter().position(|base| base.top == top) {
             Some(known) => known,
             None => {
                 let path = top.join(key);
-                make_private(&path)?;
-                let handle = rustix::fs::open(&path, flags, Mode::empty())?;
+                let handle = make_private(&folder, key)?;
                 for name in [KEPT, ENDS] {
                     make_in(&handle, name)?;
                 }
@@ -172,13 +171,16 @@ impl Store {
         Ok(())
     }
 
-    /// Finds the folder for the checkpoints of all workspaces on the mount of `root`.
-    fn top_for(&self, root: &Path, roots: &[PathBuf]) -> Result<PathBuf, Errno> {
+    /// Finds the folder for the checkpoints of all workspaces on the mount of `root`. It is held: where a command of another
+    /// session may write, another one could be at the path by now.
+    fn top_for(&self, root: &Path, roots: &[PathBuf]) -> Result<(PathBuf, OwnedFd), Errno> {
         let mount = mount_of(root)?;
         let state = self.options.state_folder.join("undo");
         let existing = state.ancestors().find(|path| path.exists());
         if existing.is_some_and(|path| mount_of(path) == Ok(mount)) && make_all(&state).is_ok() {
-            return Ok(state);
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let folder = rustix::fs::open(&state, flags, Mode::empty())?;
+            return Ok((state, folder));
         }
         let user = rustix::process::geteuid().as_raw();
         let above: Vec<&Path> = root.ancestors().skip(1).collect();
@@ -190,20 +192,20 @@ impl Store {
             };
             if !is_inside && mount_of(place) == Ok(mount) && may() {
                 let path = place.join(format!(".tenon-undo-{user}"));
-                if make_private(&path).is_ok() {
-                    return Ok(path);
+                if let Ok(folder) = make_private(CWD, &path) {
+                    return Ok((path, folder));
                 }
             }
         }
         let path = root.join(".tenon").join("undo");
         make_all(&path)?;
-        make_private(&path)?;
+        let folder = make_private(CWD, &path)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        if let Ok(file) = rustix::fs::open(path.join(".gitignore"), flags, 0o600.into()) {
+        if let Ok(file) = rustix::fs::openat(&folder, ".gitignore", flags, 0o600.into()) {
             // Without it git would list the folder; nothing else depends on it.
             let _ = rustix::io::write(file, b"*\n");
         }
-        Ok(path)
+        Ok((path, folder))
     }
 
     pub(crate) fn root(&self, root: usize) -> Result<&Root, Errno> {
@@ -449,7 +451,10 @@ impl Store {
         for base in &self.bases {
             match open_folder_beneath(&base.handle, &kept_name(id)) {
                 Ok(_) => {
-                    remove_tree(&base.path.join(kept_name(id))).map_err(|error| errno_of(&error))?
+                    let kept = open_folder_beneath(&base.handle, Path::new(KEPT))?;
+                    // Another store could be at the path by now.
+                    let path = format!("/proc/self/fd/{}/{}", kept.as_raw_fd(), name_of(id));
+                    remove_tree(Path::new(&path)).map_err(|error| errno_of(&error))?;
                 }
                 Err(Errno::NOENT) => {}
                 Err(errno) => return Err(errno),
@@ -510,14 +515,14 @@ fn make_in(base: &OwnedFd, name: impl rustix::path::Arg) -> Result<(), Errno> {
     }
 }
 
-/// Makes a folder for this user alone, or makes sure that it is one.
-fn make_private(path: &Path) -> Result<(), Errno> {
-    match rustix::fs::mkdir(path, Mode::RWXU) {
+/// Makes a folder for this user alone, or makes sure that it is one, and holds it. No link is followed to it.
+fn make_private(folder: impl AsFd, name: impl rustix::path::Arg + Copy) -> Result<OwnedFd, Errno> {
+    match rustix::fs::mkdirat(&folder, name, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(errno) => return Err(errno),
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = rustix::fs::open(path, flags, Mode::empty())?;
+    let folder = rustix::fs::openat(&folder, name, flags, Mode::empty())?;
     let stat = rustix::fs::fstat(&folder)?;
     if stat.st_uid != rustix::process::geteuid().as_raw() {
         return Err(Errno::PERM);
@@ -525,5 +530,36 @@ fn make_private(path: &Path) -> Result<(), Errno> {
     if stat.st_mode & 0o777 != 0o700 {
         rustix::fs::fchmod(&folder, Mode::RWXU)?;
     }
-    Ok(())
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{create_dir_all, rename};
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "plays a command of another session")]
+    fn no_link_leads_to_another_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let [work, other] = ["work", "other"].map(|name| top.join(name));
+        let id = CheckpointId(1);
+        create_dir_all(&work).unwrap();
+        let open =
+            || Store::open(std::slice::from_ref(&work), JournalOptions::new(top.join("state")));
+        let store = open().unwrap();
+        let path = store.bases[0].path.clone();
+        for store in [&path, &other] {
+            create_dir_all(store.join(kept_name(id)).join("folder")).unwrap();
+        }
+        rename(&path, top.join("moved")).unwrap();
+        symlink(&other, &path).unwrap();
+        store.remove(id).unwrap();
+        let is_there = |store: &Path| store.join(kept_name(id)).exists();
+        assert!(is_there(&other) && !is_there(&top.join("moved")));
+        assert!(open().is_err());
+    }
 }
