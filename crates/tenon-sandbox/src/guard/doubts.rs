@@ -1,7 +1,8 @@
 //! What the journal saved at protected names while other commands ran: a job, or another session. A call that changes what
 //! one of these had just written there saves that, and undoing the call would bring it back where programs run it.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use super::Guard;
@@ -9,9 +10,8 @@ use super::change::ProtectedChange;
 use super::copies::Copies;
 use super::folder::look_at;
 use super::item::Item;
-use super::place::Place;
+use super::place::{Place, Way, is_way};
 use super::recorded::{LIMITS, Tops, place_as, told};
-use super::repository::is_repository;
 use super::touched::Role;
 use super::written;
 use crate::git_config;
@@ -43,12 +43,10 @@ impl Guard {
         let further = self.included.keys().chain(self.own.led_to());
         let further: HashMap<PathBuf, &Place> =
             further.map(|place| (place.path(), place)).collect();
-        let repositories = repositories_before(own, &tops);
+        let makers = makers_before(own);
         let role = |root: &Path, beneath: &Path| {
             let Some(top) = tops.of(root) else { return Role::Other };
-            Role::among(root, beneath, &|folder| {
-                is_repository(root, top, folder) || repositories.contains(&root.join(folder))
-            })
+            Role::among(root, beneath, &|folder| was_repository((root, top), folder, &makers))
         };
         let matters = |root: &Path, beneath: &Path| {
             role(root, beneath) != Role::Other || further.contains_key(&root.join(beneath))
@@ -91,21 +89,24 @@ impl Guard {
     }
 }
 
-/// Returns the folders that were repositories' own before a command, as far as it took away what makes them such.
-fn repositories_before(own: &Checkpoint, tops: &Tops) -> HashSet<PathBuf> {
+/// Returns the names that make a folder a repository's own and that a command touched, and whether they were there before.
+fn makers_before(own: &Checkpoint) -> HashMap<PathBuf, bool> {
     let makes = |_: &Path, beneath: &Path| beneath.file_name().is_some_and(makes_repository);
     let touched = own.touched(&makes, ReadLimits { each: 0, all: 0 });
-    let mut were: HashMap<(&Path, &Path), Vec<&Path>> = HashMap::new();
-    for name in touched.names.iter().filter(|name| name.came != Came::Made) {
-        let (Some(folder), Some(last)) = (name.beneath.parent(), name.beneath.file_name()) else {
-            continue;
-        };
-        were.entry((&name.root, folder)).or_default().push(Path::new(last));
-    }
-    let repositories = were.into_iter().filter(|((root, folder), were)| {
-        let is_there =
-            |name: &str| tops.of(root).is_some_and(|top| look_at(top, &folder.join(name)).is_ok());
-        makes_one(|name| were.contains(&Path::new(name)) || is_there(name))
-    });
-    repositories.map(|((root, folder), _)| root.join(folder)).collect()
+    let names = touched.names.into_iter();
+    names.map(|name| (name.root.join(name.beneath), name.came != Came::Made)).collect()
+}
+
+/// Whether a folder was a repository's own before a command; what that made one itself, undo makes none again.
+fn was_repository(
+    (root, top): (&Path, &OwnedFd),
+    folder: &Path,
+    makers: &HashMap<PathBuf, bool>,
+) -> bool {
+    let was_there = |name: &str| {
+        let place = folder.join(name);
+        let known = makers.get(&root.join(&place)).copied();
+        known.unwrap_or_else(|| look_at(top, &place).is_ok())
+    };
+    is_way(root, folder, Way::Repository) || makes_one(was_there)
 }

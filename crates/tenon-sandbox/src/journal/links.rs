@@ -3,19 +3,17 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, CWD, FileType, accessat};
 
 use super::changes::LinkOut;
 use super::record::{Image, Known, Place, State};
 use super::store::Store;
+use crate::links::resolved;
 
 /// More are counted, in the order of their paths.
 const LINKS_MAX: usize = 100;
-
-/// So many are followed, some microseconds each: package managers make thousands that stay inside.
-const FOLLOWED_MAX: usize = 20_000;
 
 /// Where the system has its programs: root could change them, but a link to one is what environments of languages have.
 const OF_SYSTEM: [&str; 7] = ["/bin", "/lib", "/lib64", "/nix", "/opt", "/sbin", "/usr"];
@@ -36,12 +34,9 @@ pub(super) fn links_out<'a>(
     });
     let new = links.filter(|(place, target)| before.get(place) != Some(&target.as_os_str()));
     let is_inside = |path: &Path| store.roots.iter().any(|root| path.starts_with(&root.path));
-    let mut out = new.take(FOLLOWED_MAX).filter(|(place, target)| {
-        let link = store.absolute(place);
-        link.parent().is_some_and(|folder| {
-            let (led, is_there) = led_to(&folder.join(target));
-            !is_inside(&led) && may_write(&led, is_there)
-        })
+    let mut out = new.filter(|(place, _)| {
+        let led = resolved(&store.absolute(place));
+        led.is_some_and(|(led, _)| !is_inside(&led) && may_write(&led))
     });
     let named = |(place, target): (&Place, &OsString)| LinkOut {
         path: store.shown(place),
@@ -51,40 +46,14 @@ pub(super) fn links_out<'a>(
     (first, out.count() as u64)
 }
 
-/// Returns where a path leads, as far as something is there, and whether all of it is.
-fn led_to(path: &Path) -> (PathBuf, bool) {
-    if let Ok(led) = path.canonicalize() {
-        return (led, true);
-    }
-    let found = path.ancestors().skip(1).find_map(|above| {
-        let rest = path.strip_prefix(above).ok()?;
-        Some(above.canonicalize().ok()?.join(rest))
-    });
-    (without_dots(&found.unwrap_or_else(|| path.to_path_buf())), false)
-}
-
-/// Returns a path without `.` and `..`, as if no link were in it.
-fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    plain
-}
-
 /// Whether this user could change what is at a path, or make what is not there.
-fn may_write(path: &Path, is_there: bool) -> bool {
-    if path == Path::new("/dev/null") {
-        return false;
-    }
+fn may_write(path: &Path) -> bool {
+    let is_there = |path: &Path| rustix::fs::lstat(path).is_ok();
     let is_root = rustix::process::geteuid().is_root();
-    if is_there && is_root && OF_SYSTEM.iter().any(|folder| path.starts_with(folder)) {
+    let is_of_system = || OF_SYSTEM.iter().any(|folder| path.starts_with(folder));
+    if path == Path::new("/dev/null") || is_root && is_of_system() && is_there(path) {
         return false;
     }
-    let there = path.ancestors().find(|path| rustix::fs::lstat(*path).is_ok());
+    let there = path.ancestors().find(|path| is_there(path));
     there.is_some_and(|there| accessat(CWD, there, Access::WRITE_OK, AtFlags::EACCESS).is_ok())
 }
