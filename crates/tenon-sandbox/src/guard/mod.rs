@@ -58,7 +58,6 @@ use self::others::{Others, Saying, Seat, Turn};
 use self::owed::Owed;
 use self::own::Own;
 use self::place::Place;
-use self::put::{remove, write};
 use self::recorded::recorded;
 pub(crate) use self::scan::list;
 use self::scan::{MINOR_BYTES_MAX, Stamps, link_above, look, look_for_folder, scan};
@@ -66,7 +65,6 @@ use crate::file_system::{Identity, identity_of_folder};
 use crate::git_config;
 use crate::git_includes::Includes;
 use crate::journal::{Checkpoint, KeptName, Moment};
-use crate::workspace::Recording;
 
 /// Folders and files that are looked at in well below a millisecond.
 const SMALL: usize = 100;
@@ -410,21 +408,6 @@ impl Guard {
         }
         let path = self.roots.first().cloned().unwrap_or_default();
         (after, Some(ProtectedChange { path, kind, found: None, by_name: false, put_back: false }))
-    }
-
-    /// Makes a place as it should be. What is there is saved for undo first: it need not be the
-    /// command's own.
-    fn put(&self, place: &Place, should_be: Option<&Item>) -> bool {
-        if let Some(checkpoint) = self.checkpoints.last() {
-            // Of folders that are made, the highest. What cannot be saved must go all the same.
-            place.path().ancestors().find(|path| {
-                let names = path.parent().zip(path.file_name());
-                names.is_none_or(|(folder, name)| checkpoint.before_temporary(folder, name).is_ok())
-            });
-        }
-        let removed = remove(place);
-        // Making it fails where something is left, and makes its way through folders.
-        should_be.map_or(removed, |item| write(place, item)).is_ok()
     }
 
     fn check(&mut self) -> Vec<ProtectedChange> {

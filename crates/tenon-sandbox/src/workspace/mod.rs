@@ -47,8 +47,8 @@ pub use self::read::OpenFile;
 pub(crate) use self::recording::Recording;
 pub use self::seen::Seen;
 pub use self::walk::{EntryKind, Walk, WalkEntry, WalkOptions};
-pub(crate) use self::write::is_temporary;
 pub use self::write::{Expected, ProtectedNames, WriteOptions, Written};
+pub(crate) use self::write::{is_temporary, random_name};
 
 use self::closed::Closed;
 use self::grant::{GrantedFile, Lifted};

@@ -541,7 +541,8 @@ const AROUND_DIGITS: (&str, &str) = (".tenon-", ".tmp");
 /// Bytes of a random name: two digits each.
 const RANDOM_BYTES: usize = 12;
 
-fn random_name() -> Result<OsString, Errno> {
+/// Returns a name for new bytes until they have their place, which nobody else uses.
+pub(crate) fn random_name() -> Result<OsString, Errno> {
     let mut bytes = [0_u8; RANDOM_BYTES];
     rustix::rand::getrandom(&mut bytes, GetRandomFlags::empty())?;
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
