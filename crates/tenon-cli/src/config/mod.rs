@@ -380,8 +380,8 @@ impl Config {
             .chain([folders.config.clone()])
             .chain(mounts.elsewhere([folders.home.as_path()]))
             .collect();
-        let state = std::slice::from_ref(&folders.state);
-        workspace.with_closed_folders(state, mounts).with_secrets(&secrets, mounts)
+        let own = [folders.state.clone(), folders.cache.clone()];
+        workspace.with_closed_folders(&own, mounts).with_secrets(&secrets, mounts)
     }
 
     fn read_user_file(&mut self) -> Result<(), CliError> {

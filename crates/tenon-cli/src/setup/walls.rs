@@ -10,7 +10,7 @@ use tenon_agent::Sandbox;
 use tenon_sandbox::{
     GUARDED_FOLDERS_MAX, HostError, HostRule, Limits, Missing, Mounts, Network, PresetHosts,
     Profile, Proxy, ProxyOptions, Sandbox as Walls, SandboxError, Settings as WallSettings, Tier,
-    UpstreamProxy, Wanted, Workspace,
+    UpstreamProxy, Wanted, Workspace, leads_into,
 };
 
 use super::presets::Toolchains;
@@ -89,6 +89,11 @@ pub(crate) async fn walls(
     // What lies in the workspace is the workspace's.
     let is_elsewhere = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root));
     hidden.extend(config.credential_files().into_iter().filter(is_elsewhere));
+    if is_within(&folders.cache, &roots) {
+        // What is not there cannot be hidden. Where it cannot be made, a command could not either.
+        let _ = make_private(&folders.cache);
+        hidden.push(folders.cache.clone());
+    }
     let own = config.own_files(mounts, &roots);
     let settings = WallSettings {
         roots,
@@ -200,6 +205,13 @@ fn notices(name: &str, found: &PresetHosts, text: Option<Text>) -> Vec<Sentence>
 fn upstream(config: &Config) -> Result<Option<UpstreamProxy>, CliError> {
     let proxy = config.network.https_proxy().map(|proxy| UpstreamProxy::parse(proxy.expose()));
     proxy.transpose().map_err(|error| CliError::config(Text::ProxyUnusable).with_source(error))
+}
+
+/// Whether the folder of the built-in model and its saved states, which all sessions compute with, is in one of the
+/// session's. What a replay works in may be in there itself.
+fn is_within(cache: &Path, roots: &[PathBuf]) -> bool {
+    let is_around = |cache: PathBuf| roots.iter().any(|root| root.starts_with(&cache));
+    leads_into(cache, roots) && !cache.canonicalize().is_ok_and(is_around)
 }
 
 /// Makes a folder that only this user can look into. It must be there before the walls are.

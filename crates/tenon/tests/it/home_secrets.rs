@@ -12,7 +12,8 @@ const SECRET: &str = "hush, says Ada";
 
 fn place() -> Place {
     let place = Place::new();
-    for file in [".ssh/notes", ".aws/sso/cache", ".config/tenon/note", ".local/state/tenon/own"] {
+    let files = [".ssh/notes", ".aws/sso/cache", ".config/tenon/note", ".local/state/tenon/own"];
+    for file in files.into_iter().chain([".cache/tenon/models/note"]) {
         place.write(&format!("home/{file}"), &format!("{SECRET}\n"));
     }
     place.write("home/src/a", "of the work\n");
@@ -63,6 +64,7 @@ fn places_of_secrets_and_what_is_tenons_own_are_closed_to_file_tools_by_every_wa
         ".aws/sso/cache",
         ".config/tenon/note",
         ".local/state/tenon/own",
+        ".cache/tenon/models/note",
         &own,
     ];
     for folder in [home.clone(), place.path("")] {
@@ -108,8 +110,9 @@ fn nothing_is_written_where_programs_keep_secrets_and_a_rule_or_a_folder_lets_it
     let home = place.path("home");
     let write = |path: &str| ("write_file", json!({"path": path, "content": "new\n"}));
     let edit = ("edit_file", json!({"path": "key", "old_text": "hush", "new_text": "loud"}));
-    let calls =
-        [edit.clone(), write(".ssh/new"), write("way/new"), write(".local/state/tenon/new")];
+    let own = [".local/state/tenon/new", ".cache/tenon/models/note"];
+    let calls = [".ssh/new", "way/new"].into_iter().chain(own).map(write);
+    let calls: Vec<_> = calls.chain([edit.clone()]).collect();
     for result in results(&place, &home, &[], &calls) {
         assert!(result.contains("Error: Closed: "), "{result}");
     }
@@ -270,4 +273,19 @@ fn commands_do_not_write_what_file_tools_ask_about_in_toolchains() {
     }
     let yes = "write_file writes there with the user's yes";
     assert!(commands[1].contains(yes), "{commands:?}");
+}
+
+#[test]
+fn commands_neither_see_nor_make_what_other_sessions_compute_with() {
+    let place = Place::new();
+    let (home, model) = (place.path("home"), ".cache/tenon/models/m.gguf");
+    place.write("home/src/a", "of the work\n");
+    let command = format!("mkdir -p .cache/tenon/models; echo evil > {model}; ls -a .cache; true");
+    let calls = [("bash", json!({ "command": command }))];
+    let made = results(&place, &home, &["--sandbox", "a"], &calls).remove(0);
+    assert!(!home.join(model).exists(), "{made}");
+    place.write(&format!("home/{model}"), "good\n");
+    let calls = [("bash", json!({"command": format!("{command}; mv .cache aside")}))];
+    let changed = results(&place, &home, &["--sandbox", "a"], &calls).remove(0);
+    assert_eq!(std::fs::read_to_string(home.join(model)).unwrap(), "good\n", "{changed}");
 }
