@@ -135,8 +135,9 @@ pub(super) fn refusals(sockets: Sockets, around: Around) -> Calls {
     for number in REFUSED.iter().chain(REFUSED_HERE) {
         calls.insert(call(*number), vec![refuse(Errno::PERM)]);
     }
-    // Its mode lies in memory that no filter can look at (see `set_id.rs`); programs go back to openat.
-    calls.insert(call(libc::SYS_openat2), vec![refuse(Errno::NOSYS)]);
+    // openat2's mode lies in memory that no filter sees (`set_id.rs`). The machine has so many contexts of asynchronous I/O.
+    let nowhere = [libc::SYS_openat2, libc::SYS_io_setup];
+    calls.extend(nowhere.map(|number| (call(number), vec![refuse(Errno::NOSYS)])));
     // Of what closes itself to the agent (ssh-agent, gpg-agent) nothing can be kept for undo, and every change would
     // be refused. It stays open, and to others of the command, too.
     let dumpable = jump(EQUAL, libc::PR_SET_DUMPABLE.cast_unsigned(), 0, 1);

@@ -127,6 +127,7 @@ pub(super) const ROWS: &[Row] = &[
     system_call!("call: bpf", "blocked(call(321, 0, 0, 0))"),
     system_call!("call: perf_event_open", "blocked(call(298, 0, 0, -1, -1, 0))"),
     system_call!("call: io_uring_setup", "blocked(call(425, 1, 0))"),
+    system_call!("call: io_setup", "blocked(call(206, 1, b'\\0' * 8))"),
     system_call!("call: userfaultfd", "blocked(call(323, 0))"),
     system_call!(
         "call: keyctl, add_key, request_key",
