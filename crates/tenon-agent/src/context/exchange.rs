@@ -78,6 +78,8 @@ impl Exchange {
             };
             match event {
                 Some(Ok(event)) => {
+                    // One that never waits would keep the thread from what ends the turn's time.
+                    tokio::task::yield_now().await;
                     if let Some(live) = live(&event) {
                         show(live);
                     }

@@ -1,11 +1,15 @@
 //! Turns: what is sent, what ends them, what stays valid.
 
+use std::sync::Arc;
+
+use futures::{StreamExt, stream};
 use serde_json::json;
 use tenon_agent::{
     EndReason, ModelEvent, SessionEvent, Tools, TurnEvent, TurnLimits, Update, tool,
 };
 use tenon_model::{
-    ContentBlock, ProviderError, ProviderErrorKind, Role, StopReason, StreamEvent, Thinking,
+    Abilities, ContentBlock, EventStream, Provider, ProviderError, ProviderErrorKind, Request,
+    Role, StopReason, StreamEvent, Thinking,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +35,7 @@ async fn spec_1_each_step_sends_system_conversation_tools_and_the_largest_reply(
     let lengths: Vec<usize> = requests.iter().map(|request| request.conversation.len()).collect();
     assert_eq!(lengths, [1, 3]);
     // What was sent once is sent again, the very same.
-    assert!(std::sync::Arc::ptr_eq(&requests[0].conversation[0], &requests[1].conversation[0]));
+    assert!(Arc::ptr_eq(&requests[0].conversation[0], &requests[1].conversation[0]));
 }
 
 #[tokio::test]
@@ -223,6 +227,35 @@ async fn the_time_limit_cancels_what_runs_and_ends_the_turn() {
     assert_eq!(outcome.reason, EndReason::TimeLimit);
 }
 
+/// A model whose words are always there already.
+struct Talker(Abilities);
+
+impl Provider for Talker {
+    fn model(&self) -> &str {
+        "fake/talker"
+    }
+
+    fn abilities(&self) -> &Abilities {
+        &self.0
+    }
+
+    fn stream(&self, _: Request) -> EventStream<'_> {
+        let word = || Ok(StreamEvent::TextDelta { text: "y".into() });
+        stream::iter(std::iter::repeat_with(word).take(1_000_000)).boxed()
+    }
+}
+
+#[tokio::test]
+async fn the_time_limit_ends_a_reply_that_never_waits() {
+    let time_max = Some(std::time::Duration::from_millis(1));
+    let mut bench = bench_with(Vec::new(), echo(), |options| {
+        options.limits = TurnLimits { time_max, ..TurnLimits::default() };
+        options.provider = Arc::new(Talker(Abilities::default()));
+    });
+    let outcome = bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+    assert_eq!(outcome.reason, EndReason::TimeLimit);
+}
+
 #[tokio::test]
 async fn what_is_left_of_the_tokens_bounds_the_reply_that_is_asked_for() {
     let limits = TurnLimits { tokens_max: Some(1_000), ..TurnLimits::default() };
@@ -245,7 +278,7 @@ async fn the_same_call_with_the_same_result_is_nudged_and_then_ended() {
 
 #[tokio::test]
 async fn a_call_cut_off_by_the_output_limit_never_runs() {
-    let ran = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let ran = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let flag = ran.clone();
     let tools = Tools::new().with(tool::<serde_json::Value>("echo", "x", move |_| {
         flag.store(true, std::sync::atomic::Ordering::SeqCst);
