@@ -26,9 +26,9 @@ pub struct LookedAfter {
 }
 
 /// Puts back what commands did to protected names whose agent was killed while they ran, once for each
-/// command. What it puts back is a checkpoint of its own in the command's session, which undo takes
-/// back; `name` says what it is called, given the name of the command's own. Nothing is put back from
-/// records on the workspace's own mount (see [`LookedAfter::unsure`]). Goes through all folders
+/// command. What it puts back is a checkpoint of its own in the command's session; an undo of that, and not of the
+/// command with it, is a conflict. `name` says what it is called, given the name of the command's own. Nothing is
+/// put back from records on the workspace's own mount (see [`LookedAfter::unsure`]). Goes through all folders
 /// of the workspace if there is such a command, else it takes well below a millisecond.
 ///
 /// ```
@@ -90,6 +90,8 @@ impl LookedAfter {
         let own = left.journal.begin(session, &name(call));
         guard.checkpoints = vec![own.clone()];
         self.changes.extend(guard.correct(after));
+        // It was found to be what may not stand there.
+        own.doubt_all();
         // It never fails; what does not reach the disk is worked out when somebody asks.
         let _ = own.finish();
     }

@@ -16,7 +16,7 @@ use super::copy::CopyJob;
 use super::find::node_at;
 use super::forbids::Forbids;
 use super::node::NodeId;
-use super::record::Record;
+use super::record::{Old, Record};
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
 use super::refusals::{Refusals, Refused};
 use super::{CheckpointId, JournalError};
@@ -148,6 +148,13 @@ impl Checkpoint {
             // On a full disk it comes back, as it is: undo lists it.
             let _ = recorder.write(Record::Doubted { id });
         }
+    }
+
+    /// Takes in that undo is to put back no file without a question that was saved so far.
+    pub(crate) fn doubt_all(&self) {
+        let is_file = |(id, old): (&NodeId, &Old)| (!old.node.is_folder()).then_some(*id);
+        let saved: Vec<NodeId> = self.lock().image.nodes.iter().filter_map(is_file).collect();
+        self.doubt(saved);
     }
 
     /// Takes in where it is noted what its command is refused.

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use rustix::fs::FileType;
 
 use super::astray::Astray;
-use super::conflicts::{ConflictReason, Found};
+use super::conflicts::{ConflictReason, Conflicts, Found};
 use super::content::{find_kept, open_in, open_object, read_bytes, read_place};
-use super::find::{node_at, own_places};
+use super::find::{node_at, own_places, split};
 use super::git_programs::{GitFile, SETTINGS_BYTES_MAX, runs_programs};
 use super::node::NodeId;
 use super::record::{Image, Old, Place};
@@ -30,13 +30,22 @@ impl Journal {
         id: CheckpointId,
         image: &Image,
         (all, astray): (&[CheckpointId], &Astray),
-        found: &mut Found,
+        (found, conflicts): (&mut Found, &Conflicts),
     ) -> Result<(), JournalError> {
         let after = After::new(&self.store, id, image);
         let mut doubted = self.along(id, image, &after)?;
         doubted.extend(elsewhere(&after, astray));
-        let old = image.nodes.values().filter(|old| old.is_doubted);
-        doubted.extend(old.map(|old| old.place.clone()));
+        let mut saved: Vec<&Old> = image.nodes.values().filter(|old| old.is_doubted).collect();
+        // What an earlier one takes away again may come back for that. It may leave it where others' is kept.
+        if *conflicts != Conflicts::Keep && !saved.is_empty() {
+            let earlier = all.iter().filter(|other| **other < id);
+            let earlier: Vec<Image> = earlier.filter_map(|other| self.image(*other).ok()).collect();
+            saved.retain(|old| {
+                let is_back = || !self.is_written_by_others(old.node.id, id, all);
+                !earlier.iter().any(|image| takes_away(&self.store, image, old, is_back))
+            });
+        }
+        doubted.extend(saved.into_iter().map(|old| old.place.clone()));
         let mut new = after.new_settings();
         // What makes the folder a repository may be undone with it.
         let others = all.iter().filter(|other| **other != id && !new.is_empty());
@@ -50,6 +59,14 @@ impl Journal {
             found.entry(place).or_insert(ConflictReason::Protected.into());
         }
         Ok(())
+    }
+
+    /// Whether calls that are not undone wrote what was saved of a file.
+    fn is_written_by_others(&self, node: NodeId, id: CheckpointId, all: &[CheckpointId]) -> bool {
+        let others = self.store.ids().unwrap_or_default().into_iter();
+        let others = others.filter(|other| *other != id && !all.contains(other));
+        let mut images = others.filter_map(|other| self.image(other).ok());
+        images.any(|image| image.nodes.get(&node).is_some_and(|old| old.content.is_some()))
     }
 
     /// Returns what somebody put into a folder that the call had moved, under a name that is a protected one only
@@ -248,6 +265,29 @@ impl<'a> After<'a> {
     fn is_repository_now(&self, folder: &Place) -> bool {
         makes_one(|name| is_there(self.store, &folder.join(OsStr::new(name))))
     }
+}
+
+/// Whether undoing a call takes away what a later one saved, once that is back: it puts back what the file held, or has
+/// something else at its name. `is_back` is whether what comes before the bytes that it saved is as it was.
+fn takes_away(store: &Store, image: &Image, saved: &Old, is_back: impl FnOnce() -> bool) -> bool {
+    let content = image.nodes.get(&saved.node.id).and_then(|old| old.content);
+    if content.is_some_and(|content| content.from == 0 || is_back()) {
+        return true;
+    }
+    let now = |place: &Place| node_at(store, place).ok().flatten().map(|node| node.id);
+    saved.place.and_above().any(|at| {
+        let (folder, name) = split(&at);
+        let Some(before) = now(&folder)
+            .and_then(|folder| image.entries.get(&folder))
+            .and_then(|names| names.get(name))
+        else {
+            return false;
+        };
+        let own = if at == saved.place { Some(saved.node.id) } else { now(&at) };
+        let Some(own) = own.filter(|own| *before != Some(*own)) else { return false };
+        let goes_to = image.nodes.get(&own).and_then(|old| saved.place.led(&at, &old.place));
+        goes_to.is_none_or(|place| !is_protected(store, &place))
+    })
 }
 
 /// Whether a call made a folder a repository.

@@ -232,7 +232,7 @@ impl Journal {
         }
         found.retain(|place, theirs| !is_of_undo(&image, &work.undone, place, theirs.reason));
         image.leave_idle(&self.store, &mut found);
-        self.find_doubted(id, &image, (&ids, &work.astray), &mut found)?;
+        self.find_doubted(id, &image, (&ids, &work.astray), (&mut found, conflicts))?;
         self.leave_needed(id, &mut image, (&mut found, conflicts), work)?;
         let at_first = |place: &Place| work.recorder.at_first(place);
         let open = open_conflicts(&self.store, &found, conflicts, at_first);

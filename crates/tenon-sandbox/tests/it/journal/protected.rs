@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use tenon_sandbox::{
-    CheckpointId, CheckpointInfo, CheckpointState, LookedAfter, ProtectedChange,
-    ProtectedChangeKind, Sandbox, Settings, look_after_killed,
+    CheckpointId, CheckpointInfo, CheckpointState, Conflict, ConflictReason, Conflicts,
+    LookedAfter, ProtectedChange, ProtectedChangeKind, Sandbox, Settings, Undone,
+    look_after_killed,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -428,6 +429,34 @@ fn what_somebody_put_back_after_a_killed_call_stays() {
     let found = looked_after_others(&scene, "echo evil > sub/.envrc", put_back);
     assert_eq!((found.changes.len(), found.changed_since.len()), (0, 0), "{found:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "own\n");
+}
+
+#[test]
+fn what_was_put_back_after_a_kill_is_undone_alone_by_a_yes_only() {
+    let scene = Scene::new(Walls::A);
+    std::fs::create_dir(scene.root().join("sub")).unwrap();
+    let file = scene.root().join("sub/.envrc");
+    std::fs::write(&file, "own\n").unwrap();
+    let told = killed(&scene, "echo evil > sub/.envrc; echo evil > sub/.mcp.json; echo x > made");
+    assert_eq!(told.len(), 2, "{}", lines(&told));
+    let as_before = || {
+        let has_made = scene.root().join("sub/.mcp.json").exists();
+        std::fs::read_to_string(&file).unwrap() == "own\n" && !has_made
+    };
+    let ids: Vec<_> = scene.journal.checkpoints().unwrap().iter().map(|info| info.id).collect();
+    let (call, put_back) = (*ids.iter().min().unwrap(), *ids.iter().max().unwrap());
+    let undo = |conflicts: &Conflicts| scene.journal.undo(&[put_back], "session", conflicts);
+    let Ok(Undone::Conflicts(found)) = undo(&Conflicts::Refuse) else { panic!("it came back") };
+    let is_asked = |conflict: &Conflict| conflict.reason == ConflictReason::Protected;
+    assert!(found.len() == 2 && found.iter().all(is_asked), "{found:?}");
+    assert!(as_before());
+    // With the call it may be undone: that takes away what comes back.
+    let undone = scene.undo_all(&[put_back, call]);
+    assert!(as_before() && !scene.root().join("made").exists());
+    scene.undo(undone);
+    assert!(as_before() && scene.root().join("made").exists());
+    assert!(matches!(undo(&Conflicts::Keep), Ok(Undone::Done { .. })));
+    assert!(as_before());
 }
 
 #[test]
