@@ -74,8 +74,8 @@ pub use rights::{OfAnother, stands_in_the_way};
 pub use room::{RoomBound, RoomTaken, RoomTakenHow, Size, has_room};
 pub use sandbox::{
     Description, OutOfSight, ProgramOutOfSight, Sandbox, Settings, has_rights_of_another,
-    is_in_repository_outside, listens_on_loopback, repositories_outside, secrets_of_home,
-    secrets_of_root, toolchains_within,
+    is_in_repository_outside, listens_on_loopback, repositories_outside, secrets_of_base,
+    secrets_of_home, secrets_of_root, toolchains_within,
 };
 pub use source::Source;
 pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillTarget};

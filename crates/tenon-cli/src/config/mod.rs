@@ -305,12 +305,24 @@ impl Config {
         tenon_sandbox::child_environment(self.environment.all(), &self.settings.environment)
     }
 
-    /// Returns the files of credentials that the user's variables name and no command may see: not
-    /// those of variables that the user gives to commands.
-    pub(crate) fn credential_files(&self) -> Vec<PathBuf> {
+    /// Returns the files of credentials, and histories, that the user's variables name and no command with
+    /// these `roots` may see: not those of variables that the user gives to commands. What lies in the
+    /// workspace is the workspace's, but where that holds the home; no root is among them, nor what is around one.
+    pub(crate) fn credential_files(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
+        let home = self.folders.home.canonicalize().unwrap_or_else(|_| self.folders.home.clone());
+        let holds_home = roots.iter().any(|root| home.starts_with(root));
         let is_given = |name: &str| self.settings.environment.iter().any(|given| given == name);
-        let named = named_files::named(|name| self.environment.text(name));
-        named.into_iter().filter(|(.., name)| !is_given(name)).map(|(path, ..)| path).collect()
+        let variable = |name: &str| self.environment.text(name);
+        let named = named_files::named(variable).into_iter().map(|(path, _, name)| (path, name));
+        let named = named.chain(named_files::closed(variable)).filter(|(_, name)| !is_given(name));
+        let is_closed = |path: &PathBuf| {
+            let is_within = roots.iter().any(|root| path.starts_with(root));
+            (holds_home || !is_within) && !roots.iter().any(|root| root.starts_with(path))
+        };
+        let mut paths: Vec<_> = named.map(|(path, _)| path).filter(is_closed).collect();
+        // Closed anyway: the usual places may be named, too.
+        paths.retain(|path| !secrets_of_home(&self.folders.home).any(|known| known == *path));
+        paths
     }
 
     /// Returns the folders that variables of commands name for what toolchains fetch and keep.
@@ -376,6 +388,7 @@ impl Config {
         let folders = &self.folders;
         // The home by another path at which it is mounted has none of its guards there: it is closed as a whole.
         let secrets: Vec<_> = secrets_of_home(&folders.home)
+            .chain(self.credential_files(&workspace.roots()))
             .chain(secrets_of_root())
             .chain([folders.config.clone()])
             .chain(mounts.elsewhere([folders.home.as_path()]))

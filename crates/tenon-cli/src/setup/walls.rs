@@ -86,9 +86,7 @@ pub(crate) async fn walls(
     let folders = &config.folders;
     hidden.extend([folders.config.clone(), folders.sessions(), folders.history()]);
     let roots = workspace.roots();
-    // What lies in the workspace is the workspace's.
-    let is_elsewhere = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root));
-    hidden.extend(config.credential_files().into_iter().filter(is_elsewhere));
+    hidden.extend(config.credential_files(&roots));
     if is_within(&folders.cache, &roots) {
         // What is not there cannot be hidden. Where it cannot be made, a command could not either.
         let _ = make_private(&folders.cache);

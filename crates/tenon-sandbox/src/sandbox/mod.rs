@@ -50,7 +50,9 @@ use self::repositories::repositories;
 pub use self::repositories::{is_in_repository_outside, repositories_outside};
 use self::scratch::Scratch;
 use self::secrets::OfSystem;
-pub use self::secrets::{of_home as secrets_of_home, of_root_here as secrets_of_root};
+pub use self::secrets::{
+    of_base as secrets_of_base, of_home as secrets_of_home, of_root_here as secrets_of_root,
+};
 pub use self::settings::Settings;
 use self::state::{Planned, State, Tree};
 pub use self::toolchains::toolchains_within;

@@ -25,8 +25,9 @@ use crate::profile::{Network, Profile};
 use crate::tier::Tier;
 use crate::workspace::{canonical, canonical_or_lexical, names_beneath};
 
-/// Where other people's files and other disks are.
-pub(super) const COVERED: [&str; 4] = ["/home", "/root", "/mnt", "/media"];
+/// Where other people's files, mail and other disks are.
+pub(super) const COVERED: [&str; 6] =
+    ["/home", "/root", "/mnt", "/media", "/var/mail", "/var/spool/mail"];
 
 /// Private for the session, with their modes.
 pub(super) const PRIVATE: [(&str, u32); 3] =

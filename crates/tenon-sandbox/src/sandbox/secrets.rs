@@ -157,6 +157,18 @@ pub fn of_home(home: &Path) -> impl Iterator<Item = PathBuf> {
     HOME_SECRETS.iter().map(|name| home.join(name))
 }
 
+/// Returns where programs keep what they would have in the folder `base` of a home, of which no command may
+/// read it, where a variable of the user's (`XDG_CONFIG_HOME`) says that `place` is that folder.
+///
+/// ```
+/// let secrets: Vec<_> = tenon_sandbox::secrets_of_base(".config", "/srv/ann".as_ref()).collect();
+/// assert!(secrets.contains(&"/srv/ann/gh".into()));
+/// ```
+pub fn of_base(base: &'static str, place: &Path) -> impl Iterator<Item = PathBuf> {
+    let names = HOME_SECRETS.iter().filter_map(move |name| Path::new(name).strip_prefix(base).ok());
+    names.map(|name| place.join(name))
+}
+
 /// Returns what only root may read and a process of root could, by name; nothing to others.
 ///
 /// ```

@@ -10,6 +10,8 @@ use crate::program::{Place, Run};
 /// What nobody may see unasked, in files of which no value is known to be masked.
 const SECRET: &str = "hush, says Ada";
 
+const OUTPUT: [&str; 3] = ["-p", "--output-format", "stream-json"];
+
 fn place() -> Place {
     let place = Place::new();
     let files = [".ssh/notes", ".aws/sso/cache", ".config/tenon/note", ".local/state/tenon/own"];
@@ -30,12 +32,17 @@ fn results(
     arguments: &[&str],
     calls: &[(&str, Value)],
 ) -> Vec<String> {
+    let model = place.script(turns(calls));
+    let mut tenon = place.tenon(&[&OUTPUT[..], &["--model", &model, "go"], arguments].concat());
+    results_of(&Run::of(tenon.current_dir(folder).output().unwrap()).ends_with(0))
+}
+
+fn turns(calls: &[(&str, Value)]) -> Value {
     let call = |(name, arguments): &(&str, Value)| json!({"calls": [{"name": name, "arguments": arguments}]});
-    let turns: Value = calls.iter().map(call).chain([json!({"text": "Done."})]).collect();
-    let model = place.script(turns);
-    let output = ["-p", "--output-format", "stream-json", "--model", &model, "go"];
-    let mut tenon = place.tenon(&[&output, arguments].concat());
-    let run = Run::of(tenon.current_dir(folder).output().unwrap()).ends_with(0);
+    calls.iter().map(call).chain([json!({"text": "Done."})]).collect()
+}
+
+fn results_of(run: &Run) -> Vec<String> {
     let events = run.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let results = events.filter(|event| event["type"] == "tool_result");
     results.map(|event| event["content"].as_str().unwrap().to_owned()).collect()
@@ -288,4 +295,36 @@ fn commands_neither_see_nor_make_what_other_sessions_compute_with() {
     let calls = [("bash", json!({"command": format!("{command}; mv .cache aside")}))];
     let changed = results(&place, &home, &["--sandbox", "a"], &calls).remove(0);
     assert_eq!(std::fs::read_to_string(home.join(model)).unwrap(), "good\n", "{changed}");
+}
+
+#[test]
+fn where_variables_put_secrets_within_a_home_that_is_the_workspace_they_are_closed_too() {
+    let place = Place::new();
+    let home = place.path("home");
+    let closed = ["cfg/gcloud/x", "cfg/rclone/y", "data/keyrings/z", "keys/trustdb.gpg", "typed"];
+    for file in closed.iter().chain(&["keys/secring.gpg"]) {
+        place.write(&format!("home/{file}"), &format!("{SECRET}\n"));
+    }
+    place.write("home/cfg/own/a", "of the work\n");
+    let variables = [
+        ("GNUPGHOME", "keys"),
+        ("HISTFILE", "typed"),
+        ("XDG_CONFIG_HOME", "cfg"),
+        ("XDG_DATA_HOME", "data"),
+    ];
+    let calls: Vec<_> = closed.iter().map(|path| read(path)).collect();
+    let all = ("grep", json!({"pattern": "hush|of the"}));
+    let command = ("bash", json!({"command": "cat cfg/*/* data/*/* keys/* typed"}));
+    let calls = [&calls[..], &[all, command]].concat();
+    let model = place.script(turns(&calls));
+    let mut tenon = place.tenon(&[&OUTPUT[..], &["--model", &model, "go"]].concat());
+    tenon.envs(variables.map(|(name, folder)| (name, home.join(folder)))).current_dir(&home);
+    let found = results_of(&Run::of(tenon.output().unwrap()).ends_with(0));
+    for (call, result) in calls.iter().zip(&found) {
+        assert!(!result.contains(SECRET), "{call:?}: {result}");
+    }
+    for (path, result) in closed.iter().zip(&found) {
+        assert!(result.contains("Error: Closed: "), "{path}: {result}");
+    }
+    assert!(found[closed.len()..].iter().all(|it| it.contains("of the work")), "{found:?}");
 }

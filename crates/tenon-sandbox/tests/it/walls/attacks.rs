@@ -61,6 +61,7 @@ const READS: &[Row] = &[
     attack!("credentials of cargo", "grep -q SECRET $HOME/.cargo/credentials.toml"),
     attack!("other homes", "ls /home/* | grep -q ."),
     attack!("other disks", "ls /mnt/* /media/* | grep -q ."),
+    attack!("mail", "ls /var/mail/* /var/spool/mail/* | grep -q ."),
     attack!("other people's /tmp", "ls /tmp | grep -v ^walls | grep -q ."),
     attack!("/run", "ls /run | grep -q ."),
     attack!("kernel memory", "head -c 1 /proc/kcore | grep -q ."),

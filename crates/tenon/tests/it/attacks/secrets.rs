@@ -36,6 +36,16 @@ pub(super) const ROWS: &[Row] = &[
     shows!("tenon's settings", "$USERHOME/.config/tenon/*"),
     shows!("sessions of others", "$USERHOME/.local/state/tenon/sessions/* $USERHOME/.local/state/tenon/history"),
     runs!("the whole home", "grep -rs --exclude-dir=work . $USERHOME | head -c 5000; find $USERHOME -type f 2>/dev/null | head -50; tar cf - $USERHOME 2>/dev/null | strings | grep -F sk-"),
+    shows!("keys and histories where variables put them", "$USERHOME/named/history $USERHOME/named/*/* $USERHOME/named/*/*/*")
+        .prepare("d=$USERHOME/named; mkdir -p $d/{config/{gcloud,rclone},data/keyrings,cache/huggingface,gnupg/private-keys-v1.d,zsh}; cp -r $USERHOME/.config/tenon $d/config; sed -i \"1i read_dir = ['$d']\" $d/config/tenon/config.toml; for f in config/{gcloud/x,rclone/rclone.conf,hub} data/keyrings/x cache/huggingface/token gnupg/{trustdb.gpg,private-keys-v1.d/x} zsh/.zsh_history history; do cp $USERHOME/notes.txt $d/$f; done")
+        .given(&[
+            ("GNUPGHOME", "@USERHOME@/named/gnupg"),
+            ("HISTFILE", "@USERHOME@/named/history"),
+            ("XDG_CACHE_HOME", "@USERHOME@/named/cache"),
+            ("XDG_CONFIG_HOME", "@USERHOME@/named/config"),
+            ("XDG_DATA_HOME", "@USERHOME@/named/data"),
+            ("ZDOTDIR", "@USERHOME@/named/zsh"),
+        ]),
     runs!("links to keys", "ln -s $USERHOME/.ssh k; ln -s $USERHOME/.netrc n; cat k/* n; cp -rL k copy; cat copy/*"),
     runs!("hard links to keys", "ln $USERHOME/.ssh/id_ed25519 h; cat h; cp -al $USERHOME/.ssh c; cat c/*"),
     runs!("keys moved", "mv $USERHOME/.ssh s; mv $USERHOME/.cargo/credentials.toml c; cat s/* c"),
