@@ -11,7 +11,9 @@ use tenon_model::{
     KnownValue, credential_values, decoded, is_secret,
 };
 
-use super::{Config, Credential, named_files::named, private_file, toolchain_folders};
+use super::{
+    Config, Credential, named_files::named, private_file, toolchain_folders, toolchain_settings,
+};
 
 /// The most bytes of a file of credentials (1 MiB): far more than any has.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -120,6 +122,10 @@ impl SecretSources {
     /// one of `roots` a model may have written.
     pub(crate) fn read(self, roots: &[PathBuf]) -> Vec<KnownValue> {
         let mut values = self.keys;
+        let mut take = |path: &Path, found: Vec<KnownValue>| match is_within(path, roots) {
+            true => values.extend(found.into_iter().map(KnownValue::of_workspace)),
+            false => values.extend(found),
+        };
         let of_home = FILES.map(|(name, shape)| (self.home.join(name), shape, format!("~/{name}")));
         let named = self.named.into_iter().map(|(path, shape, variable)| {
             let file = path.file_name().unwrap_or_default().display().to_string();
@@ -128,11 +134,14 @@ impl SecretSources {
         for (path, shape, source) in of_home.into_iter().chain(named) {
             // One that is too long is not what the name says.
             if let Ok(bytes) = private_file::read(&path, FILE_BYTES_MAX) {
-                let found = credential_values(&decoded(&bytes), shape, &source);
-                match is_within(&path, roots) {
-                    true => values.extend(found.into_iter().map(KnownValue::of_workspace)),
-                    false => values.extend(found),
-                }
+                take(&path, credential_values(&decoded(&bytes), shape, &source));
+            }
+        }
+        for (path, _) in toolchain_settings::in_home(&self.home) {
+            if let Ok(bytes) = private_file::read(&path, FILE_BYTES_MAX) {
+                let name = path.strip_prefix(&self.home).unwrap_or(&path);
+                let source = format!("~/{}", name.display());
+                take(&path, toolchain_settings::values(&decoded(&bytes), &source));
             }
         }
         values
@@ -219,6 +228,10 @@ mod tests {
             .unwrap();
         std::fs::write(home.path().join(".cargo/credentials.toml"), "token = 'cio-a1b2c3'")
             .unwrap();
+        let python = home.path().join(".pyenv/versions/3");
+        std::fs::create_dir_all(&python).unwrap();
+        std::fs::write(python.join("pip.conf"), "index-url = https://a:p1p-w0rd@b.example/")
+            .unwrap();
         let kube = home.path().join("kube.yaml");
         std::fs::write(
             &kube,
@@ -236,6 +249,7 @@ mod tests {
             "[masked: value of a password from ~/.netrc]",
             "[masked: value of token from ~/.cargo/credentials.toml]",
             "[masked: value of token from kube.yaml of KUBECONFIG]",
+            "[masked: value of index-url from ~/.pyenv/versions/3/pip.conf]",
         ];
         assert_eq!(labels, expected);
     }

@@ -17,6 +17,7 @@ mod rule_book;
 mod rules;
 mod shown_files;
 mod toolchain_folders;
+mod toolchain_settings;
 
 use std::{
     collections::BTreeMap,
@@ -309,8 +310,7 @@ impl Config {
     /// these `roots` may see: not those of variables that the user gives to commands. What lies in the
     /// workspace is the workspace's, but where that holds the home; no root is among them, nor what is around one.
     pub(crate) fn credential_files(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
-        let home = self.folders.home.canonicalize().unwrap_or_else(|_| self.folders.home.clone());
-        let holds_home = roots.iter().any(|root| home.starts_with(root));
+        let holds_home = self.holds_home(roots);
         let is_given = |name: &str| self.settings.environment.iter().any(|given| given == name);
         let variable = |name: &str| self.environment.text(name);
         let named = named_files::named(variable).into_iter().map(|(path, _, name)| (path, name));
@@ -325,6 +325,12 @@ impl Config {
         paths
     }
 
+    /// Returns whether one of `roots` is the home folder, or around it.
+    fn holds_home(&self, roots: &[PathBuf]) -> bool {
+        let home = self.folders.home.canonicalize();
+        home.is_ok_and(|home| roots.iter().any(|root| home.starts_with(root)))
+    }
+
     /// Returns the folders that variables of commands name for what toolchains fetch and keep.
     pub(crate) fn toolchain_folders(&self) -> Vec<PathBuf> {
         toolchain_folders::named(&self.child_environment())
@@ -337,7 +343,8 @@ impl Config {
 
     /// Returns what commands see instead of files in the home folder: the path, and the content.
     pub(crate) fn shown_files(&self) -> Vec<(PathBuf, Vec<u8>)> {
-        shown_files::in_home(&self.folders.home)
+        let home = &self.folders.home;
+        shown_files::in_home(home).into_iter().chain(shown_files::in_toolchains(home)).collect()
     }
 
     /// Returns the environment for pip and Cargo: that of commands, and what says where packages are.
@@ -387,8 +394,14 @@ impl Config {
     pub(crate) fn with_closed_places(&self, workspace: Workspace, mounts: &Mounts) -> Workspace {
         let folders = &self.folders;
         // The home by another path at which it is mounted has none of its guards there: it is closed as a whole.
+        let roots = workspace.roots();
+        let within = match self.holds_home(&roots) {
+            true => shown_files::in_toolchains(&folders.home),
+            false => Vec::new(),
+        };
         let secrets: Vec<_> = secrets_of_home(&folders.home)
-            .chain(self.credential_files(&workspace.roots()))
+            .chain(self.credential_files(&roots))
+            .chain(within.into_iter().map(|(path, _)| path))
             .chain(secrets_of_root())
             .chain([folders.config.clone()])
             .chain(mounts.elsewhere([folders.home.as_path()]))

@@ -5,7 +5,10 @@ use std::{os::unix::fs::symlink, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::program::{Place, Run};
+use crate::{
+    program::{Place, Run},
+    skipped::skipped,
+};
 
 /// What nobody may see unasked, in files of which no value is known to be masked.
 const SECRET: &str = "hush, says Ada";
@@ -327,4 +330,44 @@ fn where_variables_put_secrets_within_a_home_that_is_the_workspace_they_are_clos
         assert!(result.contains("Error: Closed: "), "{path}: {result}");
     }
     assert!(found[closed.len()..].iter().all(|it| it.contains("of the work")), "{found:?}");
+}
+
+#[test]
+fn settings_of_toolchains_are_shown_without_what_is_secret_in_them() {
+    let settings = [
+        (".nvm/versions/node/v20/etc/npmrc", "prefix=/kept\n//r.example/:_authToken=hush\n"),
+        (".pyenv/versions/3/pip.conf", "[global]\nindex-url = https://me:hush@kept.example/\n"),
+        (
+            ".cache/pre-commit/r/.git/config",
+            "[remote \"a\"]\n\turl = https://me:hush@kept.example/a\n",
+        ),
+        (".asdf/plugins/x/.git/config", "[remote \"a\"]\n\turl = git@kept.example:a\n"),
+    ];
+    for tier in ["a", "b", "c"] {
+        if tier == "b" && !Path::new("/usr/bin/bwrap").exists() {
+            skipped("bubblewrap is not installed");
+            continue;
+        }
+        for is_workspace in [false, true] {
+            // Commands read all of such a workspace there.
+            if tier == "c" && is_workspace {
+                continue;
+            }
+            let place = Place::new();
+            for (name, text) in settings {
+                place.write(&format!("home/{name}"), text);
+            }
+            let folder = place.path(if is_workspace { "home" } else { "work" });
+            let read =
+                |(name, _): &(&str, &str)| ("bash", json!({"command": format!("cat ~/{name}")}));
+            let calls: Vec<_> = settings.iter().map(read).collect();
+            let found = results(&place, &folder, &["--sandbox", tier], &calls);
+            for (number, ((name, _), result)) in settings.iter().zip(&found).enumerate() {
+                assert!(!result.contains("hush"), "{tier} {name}: {result}");
+                // A layer in front of the toolchain has copies, and so has HOME where it is new.
+                let is_seen = number == 3 || tier != "b" && !is_workspace;
+                assert_eq!(result.contains("kept"), is_seen, "{tier} {name}: {result}");
+            }
+        }
+    }
 }

@@ -46,6 +46,8 @@ pub(super) const ROWS: &[Row] = &[
             ("XDG_DATA_HOME", "@USERHOME@/named/data"),
             ("ZDOTDIR", "@USERHOME@/named/zsh"),
         ]),
+    shows!("settings of toolchains with keys in them", "$USERHOME/.nvm/versions/node/*/etc/npmrc $USERHOME/.local/share/fnm/node-versions/*/installation/etc/npmrc $USERHOME/.pyenv/versions/*/pip.conf $USERHOME/.pyenv/versions/*/envs/*/pip.conf $USERHOME/miniconda3/pip.conf $USERHOME/miniconda3/envs/*/.condarc $USERHOME/.local/share/pipx/venvs/*/*.json $USERHOME/.cache/pre-commit/*/.git/config $USERHOME/.asdf/plugins/*/.git/config")
+        .prepare("cd $USERHOME; k=$(cat notes.txt); put() { mkdir -p ${1%/*}; printf '%b\n' \"$2\" > $1; }; n=\"//r.example/:_authToken=$k\"; p=\"[global]\nindex-url = https://a:$k@r.example/\"; g=\"[remote \\\"origin\\\"]\nurl = https://a:$k@r.example/\n[http]\nextraheader = A: $k\"; put .nvm/versions/node/v20/etc/npmrc $n; put .local/share/fnm/node-versions/v20/installation/etc/npmrc $n; put .pyenv/versions/3/pip.conf \"$p\"; put .pyenv/versions/3/envs/e/pip.conf \"$p\"; put miniconda3/pip.conf \"$p\"; put miniconda3/envs/e/.condarc \"channels: [https://r.example/t/$k/c]\"; put .local/share/pipx/venvs/t/pipx_metadata.json \"{\\\"pip_args\\\": [\\\"https://a:$k@r.example/\\\"]}\"; put .cache/pre-commit/r/.git/config \"$g\"; put .asdf/plugins/x/.git/config \"$g\""),
     runs!("links to keys", "ln -s $USERHOME/.ssh k; ln -s $USERHOME/.netrc n; cat k/* n; cp -rL k copy; cat copy/*"),
     runs!("hard links to keys", "ln $USERHOME/.ssh/id_ed25519 h; cat h; cp -al $USERHOME/.ssh c; cat c/*"),
     runs!("keys moved", "mv $USERHOME/.ssh s; mv $USERHOME/.cargo/credentials.toml c; cat s/* c"),
