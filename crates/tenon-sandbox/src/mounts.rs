@@ -251,8 +251,8 @@ fn joined(folder: &Path, rest: &Path) -> PathBuf {
     folder.iter().chain(rest).collect()
 }
 
-/// In the kernel's list a space is `\040`, and so on.
-fn unescaped(mut text: &[u8]) -> OsString {
+/// In the kernel's lists a space is `\040`, and so on.
+pub(crate) fn unescaped(mut text: &[u8]) -> OsString {
     let mut plain = Vec::with_capacity(text.len());
     while let Some((byte, rest)) = text.split_first() {
         let octal = (*byte == b'\\').then(|| rest.split_at_checked(3)).flatten();

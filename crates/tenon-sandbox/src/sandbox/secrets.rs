@@ -14,7 +14,7 @@ use super::stamp::Stamp;
 use crate::links::resolved;
 use crate::linux::bubblewrap::shows;
 use crate::linux::layout::{Part, Step};
-use crate::mounts::Mounts;
+use crate::mounts::{Mounts, unescaped};
 use crate::workspace::canonical;
 
 /// What HOME holds of secrets: hidden where a root or a readable folder shows it all the same.
@@ -99,6 +99,9 @@ const ROOT_SECRETS: [&str; 29] = [
     "/sys/kernel/tracing",
 ];
 
+/// Where the kernel lists what it swaps memory to: a line of titles, and one for each with its path and kind.
+const SWAPS: &str = "/proc/swaps";
+
 const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -169,14 +172,28 @@ pub fn of_base(base: &'static str, place: &Path) -> impl Iterator<Item = PathBuf
     names.map(|name| place.join(name))
 }
 
-/// Returns what only root may read and a process of root could, by name; nothing to others.
+/// Returns what only root may read and a process of root could, by name, files that memory is swapped to now
+/// among it; nothing to others.
 ///
 /// ```
 /// let found = tenon_sandbox::secrets_of_root().any(|path| path == *"/etc/shadow");
 /// assert_eq!(found, rustix::process::geteuid().is_root());
 /// ```
 pub fn of_root_here() -> impl Iterator<Item = PathBuf> {
-    of_root().filter(|_| rustix::process::geteuid().is_root())
+    let is_root = rustix::process::geteuid().is_root();
+    #[expect(clippy::disallowed_methods, reason = "a list of the kernel's")]
+    let swaps = if is_root { std::fs::read(SWAPS).unwrap_or_default() } else { Vec::new() };
+    of_root().filter(move |_| is_root).chain(swap_files(&swaps))
+}
+
+/// Returns the files in the kernel's list of what it swaps memory to; devices are not in sight.
+fn swap_files(list: &[u8]) -> Vec<PathBuf> {
+    let file = |line: &[u8]| {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let (path, kind) = (words.next()?, words.next()?);
+        (kind == b"file").then(|| PathBuf::from(unescaped(path)))
+    };
+    list.split(|byte| *byte == b'\n').skip(1).filter_map(file).collect()
 }
 
 /// Returns what only root may read, by name.
@@ -237,7 +254,7 @@ impl OfSystem {
         if !rustix::process::geteuid().is_root() {
             return Self::default();
         }
-        let (folder, mut closed) = (Path::new("/etc"), canonical(ROOT_SECRETS));
+        let (folder, mut closed) = (Path::new("/etc"), canonical(of_root_here()));
         closed_in(folder, &canonical(roots), &mut closed);
         Self { looked_at: stamps(folder, &closed), closed }
     }
@@ -349,6 +366,14 @@ mod tests {
         };
         check(&[], &["a/b", "key", "private"]);
         check(&["a", "private/in"], &["key"]);
+    }
+
+    #[test]
+    fn files_that_memory_is_swapped_to_are_known_and_devices_are_not() {
+        let list = b"Filename\t\t\t\tType\t\tSize\n/swap\\040file                file\t\t1\t0\n\
+                     /dev/zram0  partition\t1\n/swap.img file\t1\n";
+        assert_eq!(swap_files(list), ["/swap file", "/swap.img"].map(PathBuf::from));
+        assert!(swap_files(b"").is_empty());
     }
 
     #[test]
