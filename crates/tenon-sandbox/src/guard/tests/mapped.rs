@@ -42,3 +42,27 @@ fn what_is_written_late_through_a_mapping_is_found() {
     let long = |text: &str| text.repeat(1 << 19);
     check(".idea/workspace.xml", &long("good"), &long("evil"));
 }
+
+#[test]
+fn a_long_index_that_is_written_late_is_judged_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    shell(&root, "git init -q .");
+    let roots = [root.clone()];
+    let mut guard = Guard::default();
+    guard.begin(&roots, &[], Journaled::Nowhere).unwrap();
+    let write = |name: &str| {
+        shell(&root, &format!("{}; long .git/index {name} {}", written::WRITE_LONG, 65 << 20));
+    };
+    write("a");
+    let told = |changes: Vec<ProtectedChange>| {
+        let kinds = changes.into_iter().map(|change| change.kind);
+        kinds.filter(|kind| !is_lack(kind)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(guard.look()), []);
+    write("../a");
+    let place = Place::new(&root, Path::new(".git/index"), 1);
+    let item = look(&place, None).unwrap();
+    guard.before.get_mut(&place).unwrap().take_stamp_of(&item);
+    assert_eq!(told(guard.end(None)), [ProtectedChangeKind::GitIndex { is_out: true }]);
+}

@@ -69,7 +69,7 @@ fn an_index_with_other_names_is_put_back() {
 }
 
 /// Writes an index of version 2 with one name, and behind that so many bytes which git skips: to which file, which name.
-const WRITE_LONG: &str = "long() { python3 -c 'import struct, sys
+pub(super) const WRITE_LONG: &str = "long() { python3 -c 'import struct, sys
 name, length = sys.argv[2].encode(), int(sys.argv[3])
 e = struct.pack(\">10I20sH\", *[0] * 6, 0o100644, *[0] * 3, bytes(20), len(name)) + name
 out = open(sys.argv[1], \"wb\")
