@@ -81,6 +81,11 @@ pub enum Missing {
         /// The folder.
         path: PathBuf,
     },
+    /// Commands could write what is kept for undo.
+    UndoStore {
+        /// The folder.
+        path: PathBuf,
+    },
     /// It could not be noted how settings were, for a start after a kill.
     Note {
         /// The error number.
@@ -179,6 +184,11 @@ impl SandboxError {
                 "let XDG_STATE_HOME name a folder outside of the workspace, without links that \
                  lie in it"
             }
+            Missing::UndoStore { .. } => {
+                "start in a folder beneath the top of that disk or volume, so that it is kept beside that \
+                 folder; let XDG_STATE_HOME name a folder on it that is in no folder of the session; or \
+                 set `undo = false`"
+            }
             Missing::Note { .. } => {
                 "make room there, and see that the folder `own` in it belongs to you and that nobody \
                  else can write it; or let XDG_STATE_HOME name a folder that you can write"
@@ -202,6 +212,7 @@ impl SandboxError {
                 | Missing::Room
                 | Missing::Proxy
                 | Missing::State { .. }
+                | Missing::UndoStore { .. }
                 | Missing::Note { .. }
         )
     }
@@ -259,6 +270,9 @@ impl fmt::Display for SandboxError {
             Missing::State { path } => {
                 let path = path.display();
                 write!(formatter, "commands could write tenon's own state, {path}")
+            }
+            Missing::UndoStore { path } => {
+                write!(formatter, "commands could write what is kept for undo, {}", path.display())
             }
             Missing::Note { code } => {
                 let error = std::io::Error::from_raw_os_error(*code);

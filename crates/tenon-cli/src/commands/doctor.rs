@@ -343,7 +343,12 @@ impl Findings {
         let made = match setup::workspace(config, session) {
             Ok(workspace) => {
                 roots = workspace.roots();
-                setup::walls(config, &workspace, None, Vec::new(), &Mounts::of_this_process()).await
+                let journal = config
+                    .settings
+                    .undo
+                    .then(|| Journal::open(&workspace, setup::journal_options(config)).ok());
+                let stores = journal.flatten().map(|journal| journal.folders()).unwrap_or_default();
+                setup::walls(config, &workspace, None, stores, &Mounts::of_this_process()).await
             }
             Err(error) => Err(error),
         };

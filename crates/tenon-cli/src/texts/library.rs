@@ -302,6 +302,7 @@ texts! {
     "{path} is not there", "{path} 不存在";
     "{path} is not there, or behind a link", "{path} 不存在，或在链接之后";
     "commands could write tenon's own state, {path}", "命令可能改写 tenon 自己的状态文件夹 {path}";
+    "commands could write what is kept for undo, {path}", "命令可能改写为撤销而保存的内容 {path}";
     "tenon's state folder cannot be written: {error}", "无法写入 tenon 的状态文件夹：{error}";
     "its helper process ended or did not answer", "其辅助进程已结束或没有响应";
     "no further process can be started", "无法再启动新的进程";
@@ -326,6 +327,7 @@ texts! {
     "put the folder back where it was", "把该文件夹放回原处";
     "try again once no other program makes and removes protected names or toolchains there (`.vscode`, `.git/hooks`, `~/.cargo`)", "等没有其他程序在那里创建和删除受保护的名称或工具链（`.vscode`、`.git/hooks`、`~/.cargo`）后再试";
     "let XDG_STATE_HOME name a folder outside of the workspace, without links that lie in it", "让 XDG_STATE_HOME 指向工作区之外的文件夹，且路径中没有位于工作区内的链接";
+    "start in a folder beneath the top of that disk or volume, so that it is kept beside that folder; let XDG_STATE_HOME name a folder on it that is in no folder of the session; or set `undo = false`", "从该磁盘或卷的顶层之下的某个文件夹启动，这些内容便会保存在那个文件夹旁边；或让 XDG_STATE_HOME 指向该磁盘上不属于本会话任何文件夹的文件夹；或设置 `undo = false`";
     "make room there, and see that the folder `own` in it belongs to you and that nobody else can write it; or let XDG_STATE_HOME name a folder that you can write", "请在那里腾出空间，并确认其中的文件夹 `own` 属于你，且其他用户不能写入；或让 XDG_STATE_HOME 指向一个你可以写入的文件夹";
     "use tier A or B, or open the whole network for the session", "使用 tier A 或 B，或为本会话开放整个网络";
     "{step} failed: {error}", "{step}失败：{error}";

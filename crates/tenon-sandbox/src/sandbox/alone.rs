@@ -48,6 +48,7 @@ impl Alone {
         mounts: &Mounts,
     ) -> Result<Self, SandboxError> {
         settings.check_state(Tier::C, mounts)?;
+        settings.check_undo_stores(profile, mounts)?;
         let kernel = probe();
         if !kernel.confines_alone() {
             let version = kernel.landlock_abi;

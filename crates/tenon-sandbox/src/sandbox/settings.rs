@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::guard::NOTES;
+use crate::journal::is_in_undo_store;
 use crate::links::resolved;
+use crate::linux::within::within_walls;
 use crate::missing::{Missing, SandboxError};
 use crate::mounts::Mounts;
 use crate::profile::{Limits, Profile};
@@ -79,6 +81,27 @@ impl Settings {
             return Err(SandboxError::new(tier, Missing::State { path: state.clone() }));
         }
         Ok(())
+    }
+
+    /// Refuses walls in which nothing covers what is kept for undo, where a command could write it: by what
+    /// it forged there, undo would bring protected names back that no look has judged. Within the walls of another
+    /// tenon that one looks after them.
+    pub(super) fn check_undo_stores(
+        &self,
+        profile: &Profile,
+        mounts: &Mounts,
+    ) -> Result<(), SandboxError> {
+        let is_open = |store: &&PathBuf| {
+            let names = names_of(store, mounts);
+            profile.writable.iter().any(|above| names.iter().any(|name| name.starts_with(above)))
+        };
+        let mut stores = self.hidden.iter().filter(|hidden| is_in_undo_store(hidden));
+        match stores.find(is_open) {
+            Some(path) if !within_walls() => {
+                Err(SandboxError::new(Tier::C, Missing::UndoStore { path: path.clone() }))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the roots that a command with this profile can put no other folder in the place of: those

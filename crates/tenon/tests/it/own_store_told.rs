@@ -1,5 +1,5 @@
 //! Where the workspace is on a mount of its own, what undo keeps lies in it: a command that would change that is
-//! told so, in every tier, and it is no folder of a session.
+//! told so in the tiers with namespaces, and none runs in the other. It is no folder of a session.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn on_a_mount(place: &Place, arguments: &[&str]) -> Option<Run> {
 
 /// Runs the commands in each tier; all of them are told of a change of tenon's own, or none is told anything.
 fn check(commands: &[&str], is_told: bool) {
-    for tier in ["a", "b", "c"] {
+    for tier in ["a", "b"] {
         let place = Place::new();
         let mut turns = vec![bash("echo a > a")];
         turns.extend(commands.iter().copied().map(bash));
@@ -70,7 +70,7 @@ fn check(commands: &[&str], is_told: bool) {
 }
 
 #[test]
-fn a_change_of_tenons_own_store_in_the_workspace_is_told_as_such_in_every_tier() {
+fn a_change_of_tenons_own_store_in_the_workspace_is_told_as_such() {
     let commands = [
         "rm -rf .tenon/undo",
         "rm -rf .tenon",
@@ -144,7 +144,7 @@ for path in found:
 
 #[test]
 fn tenons_own_store_is_changed_by_none_of_the_ways_to_it_that_name_no_path() {
-    for tier in ["a", "b", "c"] {
+    for tier in ["a", "b"] {
         let place = Place::new();
         place.write("work/a", "before");
         place.write("work/ways.py", OTHER_WAYS);
@@ -158,9 +158,36 @@ fn tenons_own_store_is_changed_by_none_of_the_ways_to_it_that_name_no_path() {
             continue;
         }
         assert!(!run.out.contains("changed .tenon"), "{tier}: {run:?}");
-        // In tier C it is there, to be read.
+        // In tier B it is there, to be read.
         assert_eq!(run.out.contains("seen"), tier != "a", "{tier}: {run:?}");
     }
+}
+
+#[test]
+fn without_namespaces_no_command_runs_that_could_write_tenons_own_store() {
+    let ran = |prepare: &dyn Fn(&Place), flags: &[&str]| {
+        let place = Place::new();
+        prepare(&place);
+        let script = place.script(json!([bash("touch ran"), {"text": "Done."}]));
+        let arguments = [&["-p", "--sandbox", "c", "--model", &script], flags, &["go"]].concat();
+        let run = on_a_mount(&place, &arguments)?;
+        let is_there = ["work/ran", "work/sub/ran"].map(|name| place.path(name).exists());
+        Some((run, is_there))
+    };
+    let Some((run, is_there)) = ran(&|_| {}, &[]) else { return };
+    run.ends_with(3).says(&[
+        "tier C",
+        "commands could write what is kept for undo",
+        "`undo = false`",
+    ]);
+    assert_eq!(is_there, [false, false]);
+    // Each way out that the hint names.
+    let below = |place: &Place| std::fs::create_dir(place.path("work/sub")).unwrap();
+    let (run, is_there) = ran(&below, &["--cwd", "sub"]).unwrap();
+    assert_eq!(is_there, [false, true], "{run:?}");
+    let off = |place: &Place| place.config("undo = false\n");
+    let (run, is_there) = ran(&off, &[]).unwrap();
+    assert_eq!(is_there, [true, false], "{run:?}");
 }
 
 #[test]

@@ -126,6 +126,7 @@ fn every_wall_that_cannot_be_had_has_a_row_and_so_has_what_mends_it() {
         Missing::NamesChanged,
         Missing::Folder { path: "/a".into() },
         Missing::State { path: "/a".into() },
+        Missing::UndoStore { path: "/a".into() },
         Missing::Note { code: 28 },
         Missing::Helper,
         Missing::NoWalls,

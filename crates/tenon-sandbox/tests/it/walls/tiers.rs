@@ -47,6 +47,38 @@ fn a_workspace_that_is_everything_is_refused() {
     assert!(error.hint().is_some());
 }
 
+#[test]
+fn commands_that_could_write_what_undo_keeps_are_refused_without_namespaces() {
+    let check = |tier, store: &str, refused: bool| {
+        let mut path = std::path::PathBuf::new();
+        let place = Place::with(|settings| {
+            settings.wanted = Wanted::Exactly(tier);
+            path = settings.roots[0].join(store);
+            settings.hidden.push(path.clone());
+        });
+        std::fs::create_dir_all(&path).unwrap();
+        let result = place.try_run("touch ran");
+        assert_eq!(place.root().join("ran").exists(), !refused, "{tier}, {store}: {result:?}");
+        if refused {
+            let Err(CommandError::Walls(error)) = result else { panic!("{store}: {result:?}") };
+            assert_eq!(error.missing, Missing::UndoStore { path });
+            assert!(error.hint().is_some_and(|hint| hint.contains("`undo = false`")));
+        }
+        let mut reads = place.command("ls");
+        reads.profile = reads.profile.read_only();
+        assert!(place.try_command(reads).is_ok(), "{tier}, {store}");
+    };
+    for (store, refused) in [
+        (".tenon/undo", true),
+        ("sub/.tenon-undo-0", true),
+        ("../.tenon-undo-0", false),
+        (".tenon/other", false),
+    ] {
+        check(Tier::C, store, refused);
+        check(Tier::A, store, false);
+    }
+}
+
 /// The other half of the test below.
 #[test]
 fn agent_without_user_namespaces() {
