@@ -2,11 +2,12 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat};
+use rustix::io::Errno;
 
 use crate::linux::openat::open_folder_beneath;
 
@@ -22,6 +23,28 @@ pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     }
     open_up(path)?;
     std::fs::remove_dir_all(path)
+}
+
+/// Empties a folder that is held open, and takes the name `path` from it. Of what stands there in its place nothing
+/// is removed but an empty folder.
+///
+/// # Errors
+/// As [`remove_tree`].
+pub(crate) fn remove_held(folder: &OwnedFd, path: &Path) -> io::Result<()> {
+    let held = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    rustix::fs::chmod(&held, Mode::RWXU)?;
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == c"." || name == c".." {
+            continue;
+        }
+        match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
+            Err(Errno::ISDIR) => remove_tree(&held.join(OsStr::from_bytes(name.to_bytes())))?,
+            outcome => outcome?,
+        }
+    }
+    Ok(rustix::fs::rmdir(path)?)
 }
 
 /// Gives the owner of a folder, and of those beneath, all permissions. What stays closed cannot be removed.

@@ -52,7 +52,9 @@ pub use self::left_own::{OwnLookedAfter, look_after_own};
 pub use self::limits::GUARDED_FOLDERS_MAX;
 use self::limits::Limits;
 pub(crate) use self::listings::Listings;
-pub(crate) use self::note::FOLDER as NOTES;
+pub(crate) use self::note::{
+    FOLDER as NOTES, open_left, open_private, read as read_left, write_locked,
+};
 use self::note::{Note, Noted};
 use self::others::{Others, Saying, Seat, Turn};
 use self::owed::Owed;

@@ -25,8 +25,8 @@ use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 pub(crate) const FOLDER: &str = "own";
 
 /// Begins the name of a note, and of one that is being written.
-const WHOLE: &[u8] = b"note-";
-const HALF: &[u8] = b"new-";
+const WHOLE: &str = "note-";
+const HALF: &str = "new-";
 
 /// The longest that counts: what the guard keeps, and its names.
 const BYTES_MAX: u64 = 128 << 20;
@@ -68,33 +68,8 @@ impl Note {
     }
 
     fn write_new(state: &Path, bytes: Vec<u8>) -> Result<Self, Errno> {
-        let folder = state.join(FOLDER);
-        match rustix::fs::mkdir(&folder, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(errno),
-        }
-        let handle = open_private(&folder)?;
-        for _ in 0..TRIES_MAX {
-            let number = unique();
-            let [half, whole] = ["new", "note"].map(|kind| format!("{kind}-{number}"));
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            let mode = Mode::RUSR | Mode::WUSR;
-            let file = rustix::fs::openat(&handle, &half, flags, mode)?;
-            let written = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
-                .and_then(|()| write_all(&file, &bytes))
-                // Under its name it is whole.
-                .and_then(|()| rustix::fs::renameat(&handle, &half, &handle, &whole));
-            match written {
-                Ok(()) => return Ok(Self { path: folder.join(whole), bytes, _lock: file }),
-                // Before it was locked, somebody who starts took it away.
-                Err(Errno::WOULDBLOCK | Errno::NOENT) => {}
-                Err(errno) => {
-                    let _ = rustix::fs::unlinkat(&handle, &half, AtFlags::empty());
-                    return Err(errno);
-                }
-            }
-        }
-        Err(Errno::BUSY)
+        let (path, _lock) = write_locked(state, WHOLE, &bytes)?;
+        Ok(Self { path, bytes, _lock })
     }
 
     /// Takes it away: nothing runs that it is for.
@@ -127,22 +102,59 @@ impl Notes {
     pub(super) fn take(self, mut each: impl FnMut(Noted)) {
         for name in &self.names {
             let name = OsStr::from_bytes(name);
-            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let file = rustix::fs::openat(&self.folder, name, flags, Mode::empty());
-            let Ok(file) = file else { continue };
-            if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-                continue;
-            }
-            let is_whole = name.as_bytes().starts_with(WHOLE);
-            let noted = is_whole.then(|| read(&file)).flatten();
+            let Some(file) = open_left(&self.folder, name) else { continue };
+            let is_whole = name.as_bytes().starts_with(WHOLE.as_bytes());
+            let noted = is_whole.then(|| read::<Noted>(&file)).flatten();
             noted.into_iter().for_each(&mut each);
             let _ = rustix::fs::unlinkat(&self.folder, name, AtFlags::empty());
         }
     }
 }
 
+/// Writes a file beneath tenon's folder `state` whose name begins with `kind`, and locks it.
+pub(crate) fn write_locked(
+    state: &Path,
+    kind: &str,
+    bytes: &[u8],
+) -> Result<(PathBuf, OwnedFd), Errno> {
+    let folder = state.join(FOLDER);
+    match rustix::fs::mkdir(&folder, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(errno) => return Err(errno),
+    }
+    let handle = open_private(&folder)?;
+    for _ in 0..TRIES_MAX {
+        let number = unique();
+        let [half, whole] = [HALF, kind].map(|kind| format!("{kind}{number}"));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&handle, &half, flags, Mode::RUSR | Mode::WUSR)?;
+        let written = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
+            .and_then(|()| write_all(&file, bytes))
+            // Under its name it is whole.
+            .and_then(|()| rustix::fs::renameat(&handle, &half, &handle, &whole));
+        match written {
+            Ok(()) => return Ok((folder.join(whole), file)),
+            // Before it was locked, somebody who starts took it away.
+            Err(Errno::WOULDBLOCK | Errno::NOENT) => {}
+            Err(errno) => {
+                let _ = rustix::fs::unlinkat(&handle, &half, AtFlags::empty());
+                return Err(errno);
+            }
+        }
+    }
+    Err(Errno::BUSY)
+}
+
+/// Opens and locks a file that [`write_locked`] wrote, if nobody holds it.
+pub(crate) fn open_left(folder: &OwnedFd, name: &OsStr) -> Option<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?;
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+    Some(file)
+}
+
 /// Opens the folder of notes, if nobody else can have written there.
-pub(super) fn open_private(folder: &Path) -> Result<OwnedFd, Errno> {
+pub(crate) fn open_private(folder: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let handle = rustix::fs::openat(CWD, folder, flags, Mode::empty())?;
     if is_private(&handle) { Ok(handle) } else { Err(Errno::PERM) }
@@ -158,10 +170,12 @@ fn is_private(handle: &OwnedFd) -> bool {
 fn names(folder: &OwnedFd) -> Option<Vec<Vec<u8>>> {
     let entries = rustix::fs::Dir::read_from(folder).ok()?;
     let names = entries.flatten().map(|entry| entry.file_name().to_bytes().to_vec());
-    Some(names.filter(|name| name.starts_with(WHOLE) || name.starts_with(HALF)).collect())
+    let is_note = |name: &[u8]| [WHOLE, HALF].iter().any(|kind| name.starts_with(kind.as_bytes()));
+    Some(names.filter(|name| is_note(name)).collect())
 }
 
-fn read(file: &OwnedFd) -> Option<Noted> {
+/// Reads what [`write_locked`] wrote, if nobody else can have written it.
+pub(crate) fn read<T: Readable>(file: &OwnedFd) -> Option<T> {
     let stat = fstat(file).ok()?;
     let is_file = FileType::from_raw_mode(stat.st_mode).is_file() && stat.st_nlink == 1;
     if !is_file || !is_private(file) {
@@ -171,7 +185,7 @@ fn read(file: &OwnedFd) -> Option<Noted> {
     let (length, message) = bytes.split_at_checked(4)?;
     let length = u32::from_le_bytes(length.try_into().ok()?);
     let is_whole = usize::try_from(length) == Ok(message.len());
-    is_whole.then(|| Noted::from_bytes(message)).flatten()
+    is_whole.then(|| T::from_bytes(message)).flatten()
 }
 
 /// Returns a name that nobody else takes: the same number of a process can be in use elsewhere.

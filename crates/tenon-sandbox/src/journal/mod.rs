@@ -97,7 +97,7 @@ pub use self::history::Undone;
 pub(crate) use self::kept_names::KeptName;
 pub(crate) use self::left_behind::LeftBehind;
 pub use self::named::without_middle;
-pub(crate) use self::node::{Moment, attributes_of, kernel_path};
+pub(crate) use self::node::{Moment, NodeId, attributes_of, kernel_path, which};
 pub use self::past::{Past, PastEntry};
 pub use self::patience::Patience;
 pub use self::prune::{Pruned, Usage, forget_session_of};

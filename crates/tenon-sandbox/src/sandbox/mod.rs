@@ -9,6 +9,7 @@ mod alone;
 mod describe;
 mod git_settings;
 mod homes;
+mod left_behind;
 mod listeners;
 mod looks;
 mod own_folders;
@@ -560,7 +561,7 @@ impl Shared {
             }
             None => {
                 bubblewrap()?;
-                let scratch = Scratch::for_bubblewrap(&plan.layout, &self.settings.roots)?;
+                let scratch = Scratch::for_bubblewrap(&plan.layout, &self.settings)?;
                 let listed = plan.layout.listed.iter();
                 let handles = listed.map(|path| scratch.open(&plan.layout, path));
                 let private = PrivateFolders::new(&plan.private, handles);

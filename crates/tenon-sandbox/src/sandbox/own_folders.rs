@@ -47,7 +47,7 @@ impl OwnFolders {
         plan: Option<&Plan>,
         mounts: &Mounts,
     ) -> io::Result<Self> {
-        let scratch = Scratch::new(&settings.roots)?;
+        let scratch = Scratch::new(&settings.roots, settings.state.as_deref())?;
         let [temporary, home] = ["tmp", "home"].map(|name| scratch.path().join(name));
         std::fs::create_dir(&temporary)?;
         let home = match (plan, &settings.home) {

@@ -58,7 +58,8 @@ fn next(place: &Place) -> Run {
 
 fn notes(place: &Place) -> Vec<PathBuf> {
     let entries = fs::read_dir(place.path("state/tenon/own")).into_iter().flatten();
-    entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect()
+    let is_note = |path: &PathBuf| path.to_string_lossy().contains("/note-");
+    entries.map(|entry| entry.unwrap().path()).filter(is_note).collect()
 }
 
 /// The folder of the message, with what is kept of `path` in it.
