@@ -178,6 +178,18 @@ impl Item {
         self.stamp == known.stamp
     }
 
+    /// Whether it was this file that was looked at, and that has not changed since.
+    pub(super) fn is_still(&self, inode: Option<u64>, changed: Option<Moment>) -> bool {
+        let of = |stamp: Stamp| {
+            let (seconds, nanoseconds) = stamp.changed;
+            let is_then = |changed: Moment| {
+                (changed.seconds, u64::from(changed.nanoseconds)) == (seconds, nanoseconds)
+            };
+            inode == Some(stamp.inode) && changed.is_some_and(is_then)
+        };
+        !self.is_recent && self.stamp.is_some_and(of)
+    }
+
     /// Whether it changed after the second `until`, since 1970.
     pub(super) fn changed_after(&self, until: i64) -> bool {
         self.stamp.is_none_or(|stamp| stamp.changed.0 > until)

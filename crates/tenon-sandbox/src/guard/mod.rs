@@ -11,6 +11,7 @@
 //! what the journal says that the command touched is looked at, wherever it is.
 
 mod accepted;
+mod along;
 mod change;
 mod copies;
 mod doubts;

@@ -5,6 +5,7 @@
 //! walls are another mechanism, and a command that wants to escape it can. The guard asks it where to
 //! look in workspaces that are too large to be looked through.
 
+mod along;
 mod astray;
 mod calls;
 mod came_from;
@@ -86,6 +87,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::io::Errno;
 
+pub(crate) use self::along::Along;
 pub use self::changes::{
     Change, ChangeKind, Changes, LeftOut, LeftOutReason, LinkOut, Replaced, Rights,
 };

@@ -143,11 +143,11 @@ fn has_gaps(recorder: &Recorder) -> bool {
         || recorder.aside_is_full()
 }
 
-struct Look<'a> {
+pub(super) struct Look<'a> {
     store: &'a Store,
     image: &'a Image,
     id: CheckpointId,
-    finder: Finder<'a>,
+    pub(super) finder: Finder<'a>,
     matters: &'a dyn Fn(&Path, &Path) -> bool,
     limits: ReadLimits,
     found: BTreeMap<Place, Touched>,
@@ -157,7 +157,7 @@ struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
-    fn new(
+    pub(super) fn new(
         store: &'a Store,
         image: &'a Image,
         id: CheckpointId,
@@ -307,7 +307,7 @@ impl<'a> Look<'a> {
     }
 
     /// Returns what was at a place before the call.
-    fn before(&mut self, place: &Place) -> Option<NodeId> {
+    pub(super) fn before(&mut self, place: &Place) -> Option<NodeId> {
         let mut at = Some(Place { root: place.root, path: PathBuf::new() });
         let mut id = self.now(at.as_ref()?)?.id;
         for name in &place.path {
@@ -327,7 +327,7 @@ impl<'a> Look<'a> {
         Some(id)
     }
 
-    fn was(&mut self, old: &Old) -> Before {
+    pub(super) fn was(&mut self, old: &Old) -> Before {
         let content = match old.node.kind() {
             FileType::RegularFile => self.bytes(old).map_or(Kept::Nothing, Kept::File),
             FileType::Symlink => Kept::Link(old.node.target.clone()),

@@ -367,3 +367,97 @@ fn what_stays_at_a_protected_name_gets_no_files_back_that_were_harmless_at_its_o
     assert_eq!(read(&place, ".claude/commands/a.md").as_deref(), Some("a\n"));
     assert!(kept.out.contains(".claude/settings.json (programs take"), "{kept:?}");
 }
+
+/// Folders with protected names in them, of a person's and a repository of hers.
+fn folders_of_names(place: &Place) {
+    place.write("work/f", "1\n");
+    place.write("work/pkg/.vscode/tasks.json", "mine\n");
+    place.write("work/sub/.git/HEAD", "ref: refs/heads/main\n");
+    place.write("work/sub/.git/config", "[core]\n\tbare = false\n");
+    place.write("work/sub/.git/objects/a", "");
+    place.write("work/sub/.git/refs/heads/a", "");
+    place.write("work/sub/.git/hooks/pre-commit", "mine\n");
+    place.write("work/src/a/.vscode/tasks.json", "mine\n");
+    place.write("work/src/a/HEAD", "a\n");
+    unnamed_repository(place);
+    place.write("work/.bare/hooks/pre-push", "mine\n");
+    place.write("work/conf/team.cfg", "[user]\n\tname = a\n");
+    git(place, &["config", "include.path", "../conf/team.cfg"]);
+}
+
+#[test]
+fn what_a_job_wrote_does_not_come_back_with_the_folder_that_a_call_moved() {
+    let cases = [
+        ("mkdir .vscode; echo evil > .vscode/tasks.json", "mv .vscode v", ".vscode"),
+        (
+            "mkdir -p .claude/hooks; echo evil > .claude/hooks/a",
+            "mv .claude/hooks h",
+            ".claude/hooks",
+        ),
+        ("mkdir .claude; echo evil > .claude/settings.json", "mv .claude c", ".claude"),
+        ("echo evil > pkg/.vscode/tasks.json", "mv pkg/.vscode pkg/v", "pkg/.vscode"),
+        ("echo evil > pkg/.vscode/tasks.json", "mv pkg p; mv p/.vscode p/v", "pkg/.vscode"),
+        ("echo evil > pkg/.vscode/tasks.json", "mv pkg/.vscode pkg/v; mv pkg p", "pkg/.vscode"),
+        (
+            "git config -f sub/.git/config core.fsmonitor evil",
+            "mv sub/.git/HEAD H; mv sub/.git sub/g",
+            "sub/.git",
+        ),
+        ("echo evil > sub/.git/hooks/a", "mv sub/.git/hooks sub/h", "sub/.git/hooks"),
+        (
+            "mkdir sub/.git/rebase-merge; echo evil > sub/.git/rebase-merge/msgnum",
+            "mv sub/.git/rebase-merge sub/r",
+            "sub/.git/rebase-merge",
+        ),
+        (
+            "mkdir .bare/rebase-merge; echo evil > .bare/rebase-merge/msgnum",
+            "mv .bare/rebase-merge r",
+            ".bare/rebase-merge",
+        ),
+        ("git config core.fsmonitor evil", "mv .bare/HEAD H; mv .bare b", ".bare"),
+        ("echo '[core] fsmonitor = evil' > conf/team.cfg", "mv conf c", "conf"),
+    ];
+    for (job, call, path) in cases {
+        let place = Place::new();
+        folders_of_names(&place);
+        job_beside(&place, ":", job, call);
+        let refused = place.run(&["undo"]).ends_with(1);
+        let said = format!("  {path} (programs take commands from this name");
+        assert!(refused.error.contains(&said), "{path}: {refused:?}");
+        place.run(&["undo", "--keep-mine"]).ends_with(0);
+        assert_eq!(read(&place, "f").as_deref(), Some("1\n"), "{path}");
+        let mut found = Command::new("grep");
+        let found =
+            found.args(["-rl", "evil", path]).current_dir(place.path("work")).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&found.stdout), "", "{path}");
+    }
+}
+
+#[test]
+fn folders_that_a_call_moved_beside_a_job_come_back_as_they_were_without_a_question() {
+    let calls = [
+        "mv src/a src/b",
+        "mv pkg/.vscode pkg/v",
+        "mv sub/.git/hooks sub/h",
+        "mv .bare/hooks h",
+        "mv conf c",
+        "echo more >> pkg/.vscode/a; mkdir pkg/.vscode/b; mv pkg/.vscode pkg/v",
+    ];
+    for call in calls {
+        let place = Place::new();
+        folders_of_names(&place);
+        job_beside(&place, ":", "echo 1 > log; echo 2 > src/a/made", call);
+        place.run(&["undo"]).ends_with(0);
+        assert_eq!(read(&place, "f").as_deref(), Some("1\n"), "{call}");
+        for (path, text) in [
+            ("pkg/.vscode/tasks.json", "mine\n"),
+            ("src/a/.vscode/tasks.json", "mine\n"),
+            ("src/a/made", "2\n"),
+            ("sub/.git/hooks/pre-commit", "mine\n"),
+            (".bare/hooks/pre-push", "mine\n"),
+            ("conf/team.cfg", "[user]\n\tname = a\n"),
+        ] {
+            assert_eq!(read(&place, path).as_deref(), Some(text), "{call}: {path}");
+        }
+    }
+}
