@@ -18,14 +18,15 @@ use crate::journal::{Along, Checkpoint, NodeId};
 type Held<'a> = &'a dyn Fn(&Path) -> bool;
 
 impl Guard {
-    /// Returns the folders that a command moved in which something was at a protected name that is not what should have been
-    /// there, as far as that was `known`, and those in which there is too much to look at.
-    pub(super) fn doubted_folders(
+    /// Has undo ask about folders that a command moved in which something was at a protected name that is not what should have
+    /// been there, as far as that was `known`, or too much to look at; and about what comes into those that are of what is
+    /// protected by where it is.
+    pub(super) fn doubt_folders(
         &self,
         own: &Checkpoint,
         known: &BTreeMap<Place, Item>,
         copies: &Copies<'_>,
-    ) -> Vec<NodeId> {
+    ) {
         let further = Further::of(self);
         let folders = |root: &Path, beneath: &Path, held: Held<'_>| {
             let is_repository = |folder: &Path| is_repository(root, folder, held);
@@ -43,6 +44,8 @@ impl Guard {
             further.place(root, beneath, held).is_some()
         };
         let all = own.along(&folders, &files, LIMITS);
+        let special = all.folders.iter().filter(|(_, path)| further.is_around(path));
+        own.note_special(special.map(|(folder, _)| *folder));
         let known: HashMap<PathBuf, &Item> =
             known.iter().map(|(place, item)| (place.path(), item)).collect();
         let is_doubted = |along: Along| {
@@ -61,7 +64,7 @@ impl Guard {
         doubted.extend(&all.unseen);
         doubted.sort_unstable();
         doubted.dedup();
-        doubted
+        own.doubt(doubted);
     }
 }
 

@@ -15,7 +15,7 @@ use super::recorded::{LIMITS, Tops, place_as, told};
 use super::touched::Role;
 use super::written;
 use crate::git_config;
-use crate::journal::{Came, Checkpoint, NodeId, ReadLimits, Touched};
+use crate::journal::{Came, Checkpoint, ReadLimits, Touched};
 use crate::workspace::{makes_one, makes_repository};
 
 impl Guard {
@@ -63,9 +63,8 @@ impl Guard {
             let should_be = should_be.map(|(_, item)| item);
             (!self.may_come_back(&place, &told(before), (should_be, &copies))).then_some(id)
         });
-        let mut doubted: Vec<NodeId> = doubted.collect();
-        doubted.extend(self.doubted_folders(own, known, &copies));
-        own.doubt(doubted);
+        own.doubt(doubted.collect::<Vec<_>>());
+        self.doubt_folders(own, known, &copies);
     }
 
     /// Whether what stood at a protected name is what should have been there, or runs nothing.

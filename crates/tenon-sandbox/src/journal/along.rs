@@ -33,6 +33,8 @@ type Says<'a> = &'a dyn Fn(&Path) -> bool;
 /// What went along with folders.
 #[derive(Debug, Default)]
 pub(crate) struct AllAlong {
+    /// The folders, by where they were.
+    pub(crate) folders: Vec<(NodeId, PathBuf)>,
     pub(crate) files: Vec<Along>,
     /// Folders in which there is more than is looked at.
     pub(crate) unseen: Vec<NodeId>,
@@ -78,6 +80,7 @@ impl Checkpoint {
             if old.place.is_in_store() || !folders(root, &old.place.path, &were) {
                 continue;
             }
+            all.folders.push((old.node.id, root.join(&old.place.path)));
             let matters = |beneath: &Path| files(root, beneath, &were);
             let is_data = |beneath: &Path| {
                 let is_one = || DATA.iter().any(|name| beneath.ends_with(name));

@@ -157,6 +157,14 @@ impl Checkpoint {
         self.doubt(saved);
     }
 
+    /// Takes in that undo is not to move back without a question what somebody puts into these folders.
+    pub(crate) fn note_special(&self, folders: impl IntoIterator<Item = NodeId>) {
+        let mut recorder = self.lock();
+        for id in folders {
+            let _ = recorder.write(Record::Special { id });
+        }
+    }
+
     /// Takes in where it is noted what its command is refused.
     pub(super) fn note_refusals(&self, refusals: &Arc<Refusals>) {
         *self.refusals() = Some(Arc::clone(refusals));

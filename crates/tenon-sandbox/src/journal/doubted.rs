@@ -70,7 +70,7 @@ impl Journal {
     }
 
     /// Returns what somebody put into a folder that the call had moved, under a name that is a protected one only
-    /// where the folder comes from.
+    /// where the folder comes from, or where any may be.
     fn along(
         &self,
         id: CheckpointId,
@@ -89,7 +89,8 @@ impl Journal {
                 let to = old.place.join(rest.as_os_str());
                 let read = |bytes_max| read_place(&self.store, place, bytes_max);
                 let is_new = || {
-                    is_protected(&self.store, &to) && !is_protected(&self.store, place)
+                    old.is_special
+                        || is_protected(&self.store, &to) && !is_protected(&self.store, place)
                         || after.repository_that_runs(&to, &read).is_some()
                 };
                 if !node.is_folder() && came && is_new() {
@@ -319,11 +320,14 @@ fn repositories(store: &Store, image: &Image) -> Vec<Place> {
         if is_in_git(&old.place) {
             continue;
         }
+        // It may come back from elsewhere.
+        let mut left = image.end.iter().flat_map(|end| &end.left_at);
+        let now = left.find(|(id, _)| id == folder).map_or(&old.place, |(_, at)| at);
         let back = names.iter().filter(|(name, before)| before.is_some() && makes_repository(name));
         let back = back.map(|(name, _)| old.place.join(name));
         let mut gone = back.filter(|place| !is_there(store, place));
         if let Some(place) = gone.next()
-            && runs_programs(store, &old.place)
+            && runs_programs(store, now)
         {
             found.push(place);
         }

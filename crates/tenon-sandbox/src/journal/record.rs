@@ -20,7 +20,7 @@ use super::trouble::Trouble;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 
 /// The first record. Its number changes when older programs cannot read the rest.
-const FORMAT: u64 = 5;
+const FORMAT: u64 = 6;
 
 /// Logs of this one do not say which commands were guarded.
 const FIRST_FORMAT: u64 = 1;
@@ -93,6 +93,10 @@ pub(crate) enum Record {
     Doubted {
         id: NodeId,
     },
+    /// A folder came from where its place is enough for programs to take commands from something in it.
+    Special {
+        id: NodeId,
+    },
     /// What follows was recorded from then on, in nanoseconds since 1970, after what another checkpoint
     /// had recorded, or may have.
     Turn {
@@ -147,6 +151,8 @@ pub(crate) struct Old {
     pub(crate) gone: bool,
     /// As of [`Record::Doubted`].
     pub(crate) is_doubted: bool,
+    /// As of [`Record::Special`].
+    pub(crate) is_special: bool,
     /// Whose store it is kept in, and whose its content, where that is not the log's own.
     pub(crate) kept_by: Option<CheckpointId>,
     pub(crate) content_by: Option<CheckpointId>,
@@ -163,6 +169,7 @@ impl Old {
             moved: Vec::new(),
             gone: false,
             is_doubted: false,
+            is_special: false,
             kept_by: None,
             content_by: None,
         }
@@ -217,6 +224,7 @@ impl Image {
             Record::Moved { id, place } => self.on(id, |old| old.moved.push(place)),
             Record::Gone { id } => self.on(id, |old| old.gone = true),
             Record::Doubted { id } => self.on(id, |old| old.is_doubted = true),
+            Record::Special { id } => self.on(id, |old| old.is_special = true),
             Record::Again { old, new } => self.again.push((old, new)),
             Record::LeftOut(left_out) => self.left_out.push(left_out),
             Record::Trouble(trouble) => self.trouble.push(trouble),
@@ -322,7 +330,8 @@ impl Record {
             | Self::Content { id, .. }
             | Self::Moved { id, .. }
             | Self::Gone { id }
-            | Self::Doubted { id } => rename(id),
+            | Self::Doubted { id }
+            | Self::Special { id } => rename(id),
             _ => {}
         }
     }
@@ -385,6 +394,12 @@ impl Place {
     }
 }
 
+/// Writes a record of which nothing but its node is to be known.
+fn write_of_node(writer: &mut Writer, number: u64, id: NodeId) {
+    writer.number(number);
+    id.write(writer);
+}
+
 impl Sendable for Record {
     fn write(&self, writer: &mut Writer) {
         match self {
@@ -427,10 +442,7 @@ impl Sendable for Record {
                 id.write(writer);
                 place.write(writer);
             }
-            Self::Gone { id } => {
-                writer.number(6);
-                id.write(writer);
-            }
+            Self::Gone { id } => write_of_node(writer, 6, *id),
             Self::Again { old, new } => {
                 writer.number(7);
                 old.write(writer);
@@ -450,10 +462,8 @@ impl Sendable for Record {
             }
             Self::Over => writer.number(11),
             Self::Turn { at } => [12, *at].into_iter().for_each(|number| writer.number(number)),
-            Self::Doubted { id } => {
-                writer.number(13);
-                id.write(writer);
-            }
+            Self::Doubted { id } => write_of_node(writer, 13, *id),
+            Self::Special { id } => write_of_node(writer, 14, *id),
         }
     }
 }
@@ -484,6 +494,7 @@ impl Readable for Record {
             11 => Self::Over,
             12 => Self::Turn { at: reader.number()? },
             13 => Self::Doubted { id: NodeId::read(reader)? },
+            14 => Self::Special { id: NodeId::read(reader)? },
             _ => return None,
         })
     }

@@ -173,6 +173,7 @@ impl Merging {
             Record::Header(_) | Record::End(_) | Record::Over | Record::Turn { .. } => {}
             record @ (Record::Gone { .. }
             | Record::Doubted { .. }
+            | Record::Special { .. }
             | Record::Again { .. }
             | Record::LeftOut(_)
             | Record::Trouble(_)) => self.image.apply(record),

@@ -461,3 +461,33 @@ fn folders_that_a_call_moved_beside_a_job_come_back_as_they_were_without_a_quest
         }
     }
 }
+
+#[test]
+fn what_came_into_a_moved_folder_does_not_come_along_to_where_any_name_is_protected() {
+    let evil = "printf '[core]\\n\\tfsmonitor = evil\\n'";
+    let settings = format!("{evil} > c/team.cfg");
+    let hook = "echo evil > b/hooks/post-update; chmod +x b/hooks/post-update";
+    for (call, later, said) in [
+        ("mv conf c; echo 2 > f", settings.as_str(), "c/team.cfg"),
+        ("mv .bare/HEAD H; mv .bare b; echo 2 > f", hook, ".bare/HEAD"),
+    ] {
+        let place = Place::new();
+        folders_of_names(&place);
+        fs::remove_file(place.path("work/.bare/hooks/pre-push")).unwrap();
+        let moved = session_of(&place, &[call]);
+        session_of(&place, &[later]);
+        let refused = place.run(&["undo", "--session", &moved]).ends_with(1);
+        let said = format!("  {said} (programs take commands from this name");
+        assert!(refused.error.contains(&said), "{call}: {refused:?}");
+        place.run(&["undo", "--session", &moved, "--keep-mine"]).ends_with(0);
+        assert_eq!(read(&place, "f").as_deref(), Some("1\n"), "{call}");
+        let found = ["conf/team.cfg", ".bare/hooks/post-update"].map(|path| read(&place, path));
+        assert!(!found.into_iter().flatten().any(|text| text.contains("evil")), "{call}");
+    }
+    let place = Place::new();
+    folders_of_names(&place);
+    let moved = session_of(&place, &["mv conf c"]);
+    session_of(&place, &["echo 2 > f"]);
+    place.run(&["undo", "--session", &moved]).ends_with(0);
+    assert_eq!(read(&place, "conf/team.cfg").as_deref(), Some("[user]\n\tname = a\n"));
+}
