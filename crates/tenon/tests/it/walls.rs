@@ -211,7 +211,7 @@ fn settings_of_toolchains_are_seen_without_what_proves_who_somebody_is() {
     // Too short to be masked: what is not shown was not there.
     place.write(
         "home/.cargo/config.toml",
-        "[registries.own]\nindex = 'sparse+https://me:pw1@own.example/'\ntoken = 'cio1'\n",
+        "[registries.own]\nindex = 'sparse+https://me:pw-1@own.example/'\ntoken = 'cio1'\n",
     );
     place.write("home/.npmrc", "registry=https://npm.example/\n//npm.example/:_auth=npm1\n");
     place
@@ -228,7 +228,7 @@ fn settings_of_toolchains_are_seen_without_what_proves_who_somebody_is() {
         let run = place.run(&["--print", "--model", &script, "--sandbox", tier, "go"]);
         run.ends_with(0);
         let told = results(&place);
-        for secret in ["cio1", "pw1", "npm1", "pip1"] {
+        for secret in ["cio1", "pw-1", "npm1", "pip1"] {
             assert!(!told.contains(secret), "{tier}: {secret}: {told}");
         }
         if tier == "a" {
