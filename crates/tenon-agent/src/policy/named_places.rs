@@ -1,19 +1,22 @@
 //! Places that the words of a command line name, for a look at what is there.
 
 use super::places::{Places, Target};
-use super::shell::{self, SimpleCommand, Word};
+use super::shell::{self, Piece, SimpleCommand, Word};
 use super::written::folders;
 
 /// Words that are looked at.
 const WORDS_MAX: usize = 1_000;
 
 /// Returns the places that a command line names by its words, each with the word: of a pattern its folder, of
-/// `name=value` the value, too. `None` if it has too many words.
+/// `name=value` the value, too, and of `-Xvalue`. `None` if it has too many words, or a pattern with names behind it.
 pub(crate) fn named_places(command: &str, places: &Places) -> Option<Vec<(String, String)>> {
     let parsed = shell::parse(command);
     let mut named = Vec::new();
     for command in &parsed.commands {
         for word in words(command) {
+            if has_names_behind_a_pattern(word) {
+                return None;
+            }
             for (shown, word) in readings(word) {
                 for folder in folders(command) {
                     if named.len() >= WORDS_MAX {
@@ -41,7 +44,15 @@ fn words(command: &SimpleCommand) -> impl Iterator<Item = &Word> {
     command.words.iter().chain(assigned).chain(redirected).chain(command.folder.iter().flatten())
 }
 
-/// Returns what a word may name: all of it, what is behind a `=`, and what stands before each `..`, which leads up
+/// Whether a pattern says which folders a path goes through.
+fn has_names_behind_a_pattern(word: &Word) -> bool {
+    let is_pattern = |piece: &Piece| matches!(piece, Piece::Glob(_));
+    let behind = word.pieces.iter().skip_while(|piece| !is_pattern(piece));
+    let has_slash = |piece: &Piece| matches!(piece, Piece::Text(text) | Piece::Glob(text) if text.contains('/'));
+    behind.into_iter().any(has_slash)
+}
+
+/// Returns what a word may name: all of it, what is behind a `=` or the letter of an option, and what stands before each `..`, which leads up
 /// from where a link before it leads.
 fn readings(word: &Word) -> Vec<(String, Word)> {
     let shown = word.shown();
@@ -51,6 +62,9 @@ fn readings(word: &Word) -> Vec<(String, Word)> {
     {
         readings.push((shown.clone(), value));
     }
+    let letter = word.prefix().get(..2).filter(|start| start.starts_with('-') && *start != "--");
+    let attached = letter.and_then(|letter| word.strip_prefix(letter));
+    readings.extend(attached.map(|value| (shown.clone(), value)));
     let ups = word.literal().into_iter().flat_map(|text| {
         text.match_indices("/..").filter_map(|(at, _)| text.get(..at)).map(Word::text)
     });
