@@ -504,9 +504,21 @@ fn a_damaged_bundle_is_refused_before_anything_is_run() {
         place.run(&["replay", "bad.tar.gz"])
     };
     damaged(&|_| {}).ends_with(0);
+    let unpacked = |name: &str| {
+        let packed = place.path("work").join(name);
+        std::process::Command::new("gzip").arg("-dc").arg(packed).output().unwrap()
+    };
+    let whole = unpacked("out.tar.gz").stdout;
     // The checksum, the length behind it, and what stands between.
     for at in [bytes - 8, bytes - 5, bytes - 4].into_iter().chain((20..bytes - 9).step_by(97)) {
-        let run = damaged(&|bundle| bundle[at] ^= 0x10).ends_with(2);
+        let run = damaged(&|bundle| bundle[at] ^= 0x10);
+        // Another distance into a run of zeros is the same archive: nothing is damaged then.
+        let packed = unpacked("bad.tar.gz");
+        if packed.status.success() && packed.stdout == whole {
+            run.ends_with(0);
+            continue;
+        }
+        let run = run.ends_with(2);
         assert!(run.error.contains("no bundle that can be replayed"), "{at}: {run:?}");
         assert_eq!(run.out, "", "{at}");
     }
