@@ -14,6 +14,9 @@ const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 /// How much of an answer is read: a list of thousands of models.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 
+/// Of the name of a model, which is a path at some servers.
+const NAME_CHARS_MAX: usize = 300;
+
 /// A place where a server may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopbackCandidate<'a> {
@@ -30,7 +33,7 @@ pub struct LoopbackServer {
     pub name: String,
     /// Its base URL for [`crate::OpenAiProvider`].
     pub base_url: String,
-    /// The names of its models, in its own order; at least one.
+    /// The names of its models, in its own order; at least one. Each is one line of at most 300 characters.
     pub models: Vec<String>,
 }
 
@@ -73,6 +76,13 @@ async fn models(http: &HttpClient, base_url: &str) -> Option<Vec<String>> {
     let mut reply = http.get(&url).await.ok().filter(|reply| reply.status.is_success())?;
     let body = reply.body_up_to(ANSWER_BYTES_MAX).await;
     let models: Models = serde_json::from_slice(&body).ok()?;
-    let names: Vec<String> = models.data.into_iter().map(|model| model.id).collect();
+    let names = models.data.into_iter().map(|model| model.id).filter(|name| is_name(name));
+    let names: Vec<String> = names.collect();
     (!names.is_empty()).then_some(names)
+}
+
+/// Whether it is a line that a list can show. Other programs of this machine may answer at these ports.
+fn is_name(text: &str) -> bool {
+    let ends_a_line = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    !text.trim().is_empty() && !text.contains(ends_a_line) && text.chars().count() <= NAME_CHARS_MAX
 }

@@ -69,9 +69,11 @@ async fn a_download_goes_on_where_it_stopped() {
 
 #[tokio::test]
 async fn servers_on_loopback_are_found_by_their_models() {
-    let with = FakeServer::start(vec![
-        Reply::status(200).body(r#"{"object":"list","data":[{"id":"qwen3:8b"},{"id":"x"}]}"#),
-    ]);
+    let long = "x".repeat(301);
+    let names = ["qwen3:8b", "x\n  9  y", "", "x\u{2028}", "\u{1b}[2J", &long, "x"];
+    let models = names.map(|id| serde_json::json!({"id": id}));
+    let list = serde_json::json!({"object": "list", "data": models});
+    let with = FakeServer::start(vec![Reply::status(200).body(&list.to_string())]);
     let without = FakeServer::start(vec![Reply::status(200).body(r#"{"data":[]}"#)]);
     let other = FakeServer::start(vec![Reply::status(200).body("<html>")]);
     let gone = FakeServer::start(Vec::new()).url();
