@@ -22,8 +22,9 @@ const NAMESPACES: u32 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWNET)
     .cast_unsigned();
 
-/// Puts a character into a terminal's input, and what the console can do beyond that.
-const TERMINAL_INPUT: [u32; 2] = [0x5412, 0x541c];
+/// TIOCSTI puts a character into a terminal's input, TIOCLINUX is what the console can do beyond that, and for TIOCSETD
+/// the kernel loads a line discipline.
+const TERMINAL_INPUT: [u32; 3] = [0x5412, 0x541c, 0x5423];
 
 /// Which sockets there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

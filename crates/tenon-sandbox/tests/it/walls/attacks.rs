@@ -164,6 +164,7 @@ const SYSTEM_CALLS: &[Row] = &[
     syscall!("crypto socket", "bool(socket.socket(38, 5)) and False"),
     syscall!("audit by netlink", "bool(socket.socket(16, 3, 9)) and False"),
     syscall!("typing into a terminal", "blocked(call(16, 0, 0x5412, 0))"),
+    syscall!("a line discipline", "blocked(call(16, 0, 0x5423, 0))"),
     syscall!("the upper half of an argument", "blocked(call(16, 0, 0x7fffffff00005412, 0))"),
     syscall!("quotactl", "blocked(call(179, 0, 0, 0, 0))"),
 ];

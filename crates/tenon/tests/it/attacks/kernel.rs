@@ -167,6 +167,10 @@ pub(super) const ROWS: &[Row] = &[
         "call: terminal input",
         "closed(lambda: __import__('fcntl').ioctl(os.open('/dev/tty', os.O_RDWR), 0x5412, b'x'))"
     ),
+    system_call!(
+        "call: a line discipline",
+        "closed(lambda: __import__('fcntl').ioctl(os.openpty()[1], 0x5423, b'\\x15\\0\\0\\0'))"
+    ),
     attack!("what file systems can be asked through a descriptor for reading", "python3 - <<'E'\nimport fcntl, os\nf = os.open(os.environ['TOP'] + '/folder/file', os.O_RDONLY)\nw = os.open('.', os.O_RDONLY)\ndone = 0\nfor where, asked in ((f, 0x40086604), (f, 0x6609), (w, 0xc0406618), (w, 0xc0406619), (w, 0xc0506617), (w, 0x5000940e), (w, 0x4008941a), (w, 0xf501), (w, 0x4004bc10)):\n    try: fcntl.ioctl(where, asked, bytearray(4096)); done += 1\n    except OSError as e: done += e.errno != 25\nraise SystemExit(not done)\nE").needs(&["python3"]),
     row("holes in a file that is opened for appending", &[Call::Script(
         "python3 - <<'E'\nimport fcntl, os, struct\nf = os.open('diary', os.O_WRONLY | os.O_APPEND)\nfor asked in (0x40305829, 0x4030582b):\n    try: fcntl.ioctl(f, asked, struct.pack('hhqqiI4i', 0, 0, 0, 8192, 0, 0, 0, 0, 0, 0)); print('BROKEN')\n    except OSError: pass\nE\necho end",
