@@ -8,7 +8,8 @@ use super::written::folders;
 const WORDS_MAX: usize = 1_000;
 
 /// Returns the places that a command line names by its words, each with the word: of a pattern its folder, of
-/// `name=value` the value, too, and of `-Xvalue`. `None` if it has too many words, or a pattern with names behind it.
+/// `name=value` the value, too, and of `-Xvalue`. `None` if it has too many words, a pattern with names behind it, or
+/// names beneath what only the shell knows.
 pub(crate) fn named_places(command: &str, places: &Places) -> Option<Vec<(String, String)>> {
     let parsed = shell::parse(command);
     let mut named = Vec::new();
@@ -24,6 +25,7 @@ pub(crate) fn named_places(command: &str, places: &Places) -> Option<Vec<(String
                     }
                     let place = match places.target(&word, folder) {
                         Target::Exact(path) | Target::Beneath { folder: path, .. } => path,
+                        Target::Unknown if has_names(&word) => return None,
                         Target::Unknown => continue,
                     };
                     let named_place = (shown.clone(), place);
@@ -50,6 +52,11 @@ fn has_names_behind_a_pattern(word: &Word) -> bool {
     let behind = word.pieces.iter().skip_while(|piece| !is_pattern(piece));
     let has_slash = |piece: &Piece| matches!(piece, Piece::Text(text) | Piece::Glob(text) if text.contains('/'));
     behind.into_iter().any(has_slash)
+}
+
+/// Whether a part of a path is in it.
+fn has_names(word: &Word) -> bool {
+    word.pieces.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains('/')))
 }
 
 /// Returns what a word may name: all of it, what is behind a `=` or the letter of an option, and what stands before each `..`, which leads up
