@@ -12,9 +12,11 @@ mod undo;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use tenon_agent::{Agent, AgentOptions, Answer, FrontEnd, LogError, Prompt, Question, Update};
+use tenon_agent::{
+    Agent, AgentOptions, Answer, FrontEnd, LogError, Prompt, Question, Sandbox, Update,
+};
 use tenon_model::{ToolSpec, visible};
-use tenon_sandbox::{Jobs, Workspace};
+use tenon_sandbox::Workspace;
 
 pub(crate) use self::lines::{HISTORY_LINES_MAX, create_private};
 use self::lines::{Line, Lines};
@@ -58,7 +60,7 @@ struct Session<'a> {
     workspace: Workspace,
     session_id: String,
     tools: Vec<ToolSpec>,
-    jobs: Jobs,
+    sandbox: Sandbox,
     pictures: Pictures,
     is_confined: bool,
     /// The model that is asked.
@@ -116,7 +118,7 @@ pub(crate) async fn run(
         workspace: options.workspace.clone(),
         session_id: options.log.as_ref().map(|log| log.id().to_owned()).unwrap_or_default(),
         tools: options.tools.specs(),
-        jobs: options.sandbox.jobs().clone(),
+        sandbox: options.sandbox.clone(),
         pictures: Pictures::of(&options, language),
         is_confined: options.sandbox.is_confined(),
         asked: asked.clone(),
@@ -129,7 +131,7 @@ pub(crate) async fn run(
     };
     let ended = session.converse().await;
     let logged = session.agent.end_jobs().await;
-    if let Some(said) = jobs::ended(&session.jobs.stop_all().await, language) {
+    if let Some(said) = jobs::ended(&session.sandbox.jobs().stop_all().await, language) {
         session.front.screen.say(&said);
     }
     if session.front.screen.output_failed() {
@@ -201,7 +203,7 @@ impl Session<'_> {
         if !outcome.answer.trim().is_empty() {
             outcome.answer.trim().clone_into(&mut self.answer);
         }
-        if let Some(said) = jobs::running(&self.jobs.running(), self.look.language) {
+        if let Some(said) = jobs::running(&self.sandbox.jobs().running(), self.look.language) {
             screen.say(&said);
         }
         Ok(())
@@ -209,7 +211,7 @@ impl Session<'_> {
 
     /// Runs a command of the person's own, whose output the model sees with the next prompt.
     async fn run_own(&mut self, command: &str) {
-        if let Some(said) = jobs::beside(&self.jobs.running(), self.look.language) {
+        if let Some(said) = jobs::beside(&self.sandbox, self.look.language) {
             self.front.screen.say(&said);
         }
         // Before it runs: Ctrl-C is the command's from its first moment.

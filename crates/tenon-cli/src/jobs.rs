@@ -1,5 +1,6 @@
 //! What people are told of commands in the background, in lines, known secrets by name.
 
+use tenon_agent::Sandbox;
 use tenon_model::visible;
 use tenon_sandbox::JobStatus;
 
@@ -16,9 +17,12 @@ pub(crate) fn running(jobs: &[JobStatus], language: Language) -> Option<String> 
     in_one_line(jobs, Text::JobRunning, Text::JobsRunning, language)
 }
 
-/// Returns what a command of the person's own runs beside, in one line; nothing if nothing runs.
-pub(crate) fn beside(jobs: &[JobStatus], language: Language) -> Option<String> {
-    in_one_line(jobs, Text::BesideJobs, Text::BesideJobs, language)
+/// Returns what a program of the person's own runs beside, in one line; nothing if nothing runs. What was written at
+/// protected names until now is put back.
+pub(crate) fn beside(sandbox: &Sandbox, language: Language) -> Option<String> {
+    let (runs, jobs) = (sandbox.runs_beside(), sandbox.jobs().running());
+    let named = in_one_line(&jobs, Text::BesideJobs, Text::BesideJobs, language);
+    named.or_else(|| runs.then(|| format!("{}\n", Text::BesideCommand.template(language))))
 }
 
 /// Returns what was ended with the session, in one line, what each of them had changed, and what was put

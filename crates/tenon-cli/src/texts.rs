@@ -188,7 +188,8 @@ texts! {
     JobsRunning: "{n} jobs are running in the background: {jobs}", "{n} 个后台任务正在运行：{jobs}";
     JobEnded: "1 job was still running and was ended: {jobs}", "1 个后台任务仍在运行，已被结束：{jobs}";
     JobsEnded: "{n} jobs were still running and were ended: {jobs}", "{n} 个后台任务仍在运行，已被结束：{jobs}";
-    BesideJobs: "Your command runs outside the walls, and what it uses can be changed by what runs in the background: {jobs}", "您的命令在沙箱之外运行，它所用的内容可能被后台任务改变：{jobs}";
+    BesideJobs: "What you run is outside the walls, and what it uses can be changed by what runs in the background: {jobs}", "您运行的程序在沙箱之外，它所用的内容可能被后台任务改变：{jobs}";
+    BesideCommand: "What you run is outside the walls, and what it uses can be changed by a command that runs here meanwhile.", "您运行的程序在沙箱之外，它所用的内容可能被此时在此处运行的命令改变。";
     NoJobs: "No job is running in the background.", "没有后台任务在运行。";
     JobsCommand: "lists what is running in the background", "列出在后台运行的任务";
     AskSession: "s allows this until the session ends: {rules}.", "s 在会话结束前一直允许：{rules}。";

@@ -35,7 +35,7 @@ impl Dispatch {
         self.put_back_before(&changes, call_id, recorder).map(Ok)
     }
 
-    /// Looks before a call that runs outside of the walls, so that it finds nothing that jobs wrote at protected names
+    /// Looks before a call that runs outside of the walls, so that it finds nothing that commands wrote at protected names
     /// until then, and returns what is told if something was put back.
     ///
     /// # Errors
@@ -48,6 +48,8 @@ impl Dispatch {
         if !call.is_unconfined() {
             return Ok(None);
         }
+        // Also of other sessions, which the look then tells.
+        let _ = self.sandbox.runs_beside();
         let changes = self.sandbox.look().await;
         self.put_back_before(&changes, call.id(), recorder)
     }

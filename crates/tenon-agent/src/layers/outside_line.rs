@@ -1,5 +1,5 @@
 //! What commands inside the walls may have prepared for a line that runs outside of them: links that its words go
-//! through, and jobs that change beside it what it uses. There no rule counts, and the question says it.
+//! through, and commands, also of other sessions, that change beside it what it uses. There no rule counts, and the question says it.
 
 use std::path::Path;
 
@@ -15,14 +15,20 @@ impl Dispatch {
         if !decision.unconfined || decision.verdict == Verdict::Deny {
             return decision;
         }
-        let why = self.leads_elsewhere(command).or_else(|| {
-            let job = self.sandbox.jobs().running().into_iter().next()?;
-            Some(format!("job {} still runs and can change what it uses", job.id))
-        });
+        let why = self.leads_elsewhere(command).or_else(|| self.runs_beside());
         match why {
             Some(why) => decision.asked_whatever_rules_say(&why),
             None => decision,
         }
+    }
+
+    /// Says what runs inside the walls meanwhile.
+    fn runs_beside(&self) -> Option<String> {
+        if let Some(job) = self.sandbox.jobs().running().into_iter().next() {
+            return Some(format!("job {} still runs and can change what it uses", job.id));
+        }
+        let runs = self.sandbox.runs_beside();
+        runs.then(|| "another command runs here and can change what it uses".into())
     }
 
     /// Says which word of a line leads by a link to a place that the line does not show: outside of the session's

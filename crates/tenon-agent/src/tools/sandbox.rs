@@ -267,6 +267,16 @@ impl Sandbox {
         }
     }
 
+    /// Returns whether commands run inside the walls in the session's folders, also those of another session. What they
+    /// wrote at protected names until now is put back, and told with the next look.
+    ///
+    /// ```
+    /// assert!(!tenon_agent::Sandbox::unconfined(Vec::new()).runs_beside());
+    /// ```
+    pub fn runs_beside(&self) -> bool {
+        self.walls.as_ref().is_some_and(Walls::runs_beside)
+    }
+
     /// Looks whether jobs changed protected names, and puts them back.
     pub(crate) async fn look(&self) -> Vec<ProtectedChange> {
         match &self.walls {

@@ -62,7 +62,7 @@ impl Session<'_> {
             Act::Copy => self.copy(),
             Act::Export => self.export(&words),
             Act::Jobs => {
-                let said = jobs::list(&self.jobs.running(), self.look.language);
+                let said = jobs::list(&self.sandbox.jobs().running(), self.look.language);
                 self.front.screen.say(&said);
             }
             Act::Tools => self.say_tools(),

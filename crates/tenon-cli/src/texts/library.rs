@@ -19,6 +19,7 @@ texts! {
     "{reason}; no rule can allow that", "{reason}；任何规则都不能允许";
     "{reason}; `{word}` leads to {path}", "{reason}；`{word}` 通向 {path}";
     "{reason}; job {id} still runs and can change what it uses", "{reason}；后台任务 {id} 仍在运行，可能改变它所用的内容";
+    "{reason}; another command runs here and can change what it uses", "{reason}；另一个命令正在此处运行，可能改变它所用的内容";
     "{reason}; it names more than is looked at", "{reason}；它指明的位置太多，无法逐一查看";
     "{reason}; the model named it `{path}`", "{reason}；模型写的是 `{path}`";
     "{reason}, and writing it can make other programs run code later", "{reason}，而且写入它可能使其他程序以后运行代码";

@@ -18,9 +18,9 @@ use std::{
 };
 
 use rustix::process::Signal;
-use tenon_agent::{Agent, AgentOptions, EndReason, LogError, Prompt, TurnOutcome};
+use tenon_agent::{Agent, AgentOptions, EndReason, LogError, Prompt, Sandbox, TurnOutcome};
 use tenon_model::{Pulse, base64, visible};
-use tenon_sandbox::{Jobs, Workspace};
+use tenon_sandbox::Workspace;
 use tokio::{
     signal::unix::{Signal as WindowChange, SignalKind, signal},
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
@@ -137,7 +137,7 @@ struct Session<'a> {
     place: Place<'a>,
     workspace: Workspace,
     past: Option<Arc<Past>>,
-    jobs: Jobs,
+    sandbox: Sandbox,
     session_id: String,
     said: UnboundedReceiver<Said>,
     sender: UnboundedSender<Said>,
@@ -190,7 +190,7 @@ pub(crate) async fn run<'a>(
     options.front = Arc::new(Front(sender.clone()));
     let language = look.language;
     let session_id = options.log.as_ref().map(|log| log.id().to_owned()).unwrap_or_default();
-    let (workspace, jobs) = (options.workspace.clone(), options.sandbox.jobs().clone());
+    let (workspace, sandbox) = (options.workspace.clone(), options.sandbox.clone());
     let mut app = screen(&options, look, &place, &sender);
     options.queue = app.queue.clone();
     app.pictures = Some(Pictures::of(&options, language));
@@ -204,7 +204,7 @@ pub(crate) async fn run<'a>(
         typed: std::mem::take(&mut place.typed),
         place,
         workspace,
-        jobs,
+        sandbox,
         session_id,
         said,
         sender,
@@ -244,7 +244,7 @@ pub(crate) async fn run<'a>(
         Some(agent) => agent.end_jobs().await,
         None => Ok(()),
     };
-    if let Some(said) = jobs::ended(&session.jobs.stop_all().await, language) {
+    if let Some(said) = jobs::ended(&session.sandbox.jobs().stop_all().await, language) {
         session.write(&said);
     }
     ended.and_then(|ended| logged.map(|()| ended))
@@ -525,7 +525,7 @@ impl<'a> Session<'a> {
         }
         self.app.transcript.facts.branch = branch(&self.workspace);
         self.app.transcript.end(Instant::now());
-        if let Some(said) = jobs::running(&self.jobs.running(), self.app.language) {
+        if let Some(said) = jobs::running(&self.sandbox.jobs().running(), self.app.language) {
             self.app.say(&said);
         }
         let cancelled = outcome.is_some_and(|outcome| outcome.reason == EndReason::Cancelled);

@@ -10,6 +10,7 @@ use super::copies::Copies;
 use super::folder::open_folder_at;
 use super::item::{Content, FILE_BYTES_MAX, Item};
 use super::limits::Limits;
+use super::others::Others;
 use super::place::Place;
 use super::scan::{Scan, Stamps, look};
 use super::{Guard, Journaled, ProtectedChange};
@@ -30,18 +31,14 @@ impl Guard {
         path: &Path,
         roots: &[PathBuf],
     ) -> io::Result<Vec<ProtectedChange>> {
-        let not_known = |errno: Errno| {
-            let errno = io::Error::from(errno);
-            io::Error::other(format!("tenon's state folder does not say what commands do: {errno}"))
-        };
-        let changes = if self.running > 0 {
-            self.look()
-        } else if self.is_idle() && !self.do_others_run().map_err(not_known)? {
-            return Ok(Vec::new());
-        } else {
-            // As before and after a command that does nothing.
-            self.begin(roots, &[], Journaled::Needless).map_err(not_known)?;
-            self.end(None)
+        let changes = match self.look_beside(roots) {
+            Ok(Some(changes)) => changes,
+            Ok(None) => return Ok(Vec::new()),
+            Err(errno) => {
+                let errno = io::Error::from(errno);
+                let why = format!("tenon's state folder does not say what commands do: {errno}");
+                return Err(io::Error::other(why));
+            }
         };
         if self.is_of_a_command(path) {
             self.tell_later(changes);
@@ -50,10 +47,35 @@ impl Guard {
         Ok(changes)
     }
 
-    fn do_others_run(&mut self) -> Result<bool, Errno> {
+    /// Whether commands run in these folders, above or beneath them, of this session or another. What they wrote at
+    /// protected names until now is put back, and told with the next look. Where it cannot be known, they may run.
+    pub(crate) fn runs_beside(&mut self, roots: &[PathBuf]) -> bool {
+        let runs = self.running > 0 || self.others().map_or(true, |others| others.are_in(roots));
+        if runs && let Ok(Some(changes)) = self.look_beside(roots) {
+            self.tell_later(changes);
+        }
+        runs
+    }
+
+    /// Puts back what commands wrote until now, also those of other sessions; `None` if none run, nor ran without a look.
+    fn look_beside(&mut self, roots: &[PathBuf]) -> Result<Option<Vec<ProtectedChange>>, Errno> {
+        if self.running > 0 {
+            return Ok(Some(self.look()));
+        }
+        if self.is_idle() && self.others()?.are_none() {
+            return Ok(None);
+        }
+        // As before and after a command that does nothing.
+        self.begin(roots, &[], Journaled::Needless)?;
+        Ok(Some(self.end(None)))
+    }
+
+    fn others(&mut self) -> Result<Others, Errno> {
         let turn = self.sit_down()?;
-        let Some((seat, mut turn)) = self.seat.as_ref().zip(turn) else { return Ok(false) };
-        Ok(!seat.others(&mut turn)?.are_none())
+        let Some((seat, mut turn)) = self.seat.as_ref().zip(turn) else {
+            return Ok(Others::default());
+        };
+        seat.others(&mut turn)
     }
 
     /// Whether a look left at a path what a command wrote: half of a copy, or what could not be put back.

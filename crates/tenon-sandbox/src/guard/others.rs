@@ -203,6 +203,13 @@ impl Others {
         self.0.is_empty()
     }
 
+    /// Whether commands of others run in one of these folders, above or beneath it.
+    pub(super) fn are_in(&self, roots: &[PathBuf]) -> bool {
+        let meets =
+            |root: &PathBuf| roots.iter().any(|own| own.starts_with(root) || root.starts_with(own));
+        self.0.iter().any(|said| said.roots.iter().any(meets))
+    }
+
     /// Makes of what was found beneath these roots what was there before.
     pub(super) fn correct(&self, found: &mut BTreeMap<Place, Item>, roots: &[PathBuf]) {
         found.retain(|place, item| match self.before(place) {

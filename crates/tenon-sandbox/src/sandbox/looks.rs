@@ -34,6 +34,16 @@ impl Sandbox {
         off_thread(task).await.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
+    /// Whether commands run in folders of this session, above or beneath them, also those of another session. What they
+    /// wrote at protected names until now is put back, and told with the next look. Where it cannot be known, they may run.
+    /// Waits for other sessions that look at their folders, 5 s at most.
+    #[must_use]
+    pub fn runs_beside(&self) -> bool {
+        let mut state = self.shared.lock();
+        let roots = self.shared.watched_roots(&mut state);
+        state.guard.runs_beside(&roots)
+    }
+
     /// Takes in what was written with leave at a protected place: looks after commands that run now put that
     /// back, and only that.
     pub fn accept(&self, written: &LiftedWrite) {

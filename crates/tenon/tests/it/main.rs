@@ -57,6 +57,7 @@ mod protected;
 mod refusals;
 mod refused;
 mod replay;
+mod replay_bundles;
 mod replay_elsewhere;
 mod replay_files;
 mod replay_folders;

@@ -1,6 +1,6 @@
 //! What commands inside the walls may prepare for a line that runs outside of them.
 
-use std::os::unix::fs::PermissionsExt;
+use std::{os::unix::fs::PermissionsExt, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -90,6 +90,38 @@ fn no_rule_lets_a_line_out_while_a_job_runs() {
 }
 
 #[test]
+fn no_rule_lets_a_line_out_while_a_command_of_another_session_runs() {
+    let place = place();
+    let written = "echo evil > .envrc; touch started; sleep 300";
+    let script = place.script(json!([bash(json!({"command": written}))]));
+    let mut other = place.tenon(&["-p", "--model", &script, "go"]).spawn().unwrap();
+    while !place.path("work/started").exists() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let said = results(&place, &[bash(json!({"command": "sudo cat .envrc"}))]);
+    let left = place.path("work/.envrc").exists();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let expected = "another command runs here and can change what it uses; no rule can allow that";
+    assert!(said[0].contains(expected) && !left, "{said:?}");
+}
+
+#[test]
+fn a_command_of_ones_own_is_said_to_run_beside_what_the_model_runs() {
+    let home =
+        Home::new(json!([bash(json!({"command": "touch x; sleep 300"})), {"text": "It ran."}]));
+    let mut terminal = session(&home);
+    terminal.press("go\r");
+    terminal.wait_for("sleep 300", 1);
+    terminal.wait_for("Running", 1);
+    terminal.press("!echo $((40 + 2))\r");
+    terminal.wait_for("│ 42", 1);
+    let screen = terminal.screen();
+    assert!(screen.contains("that runs here meanwhile"), "{screen}");
+    terminal.press("\x03\x04");
+}
+
+#[test]
 fn a_command_of_ones_own_is_said_to_run_beside_a_job() {
     let job = bash(json!({"command": "sleep 300", "background": true}));
     let home = Home::new(json!([job, {"text": "It runs."}]));
@@ -99,7 +131,7 @@ fn a_command_of_ones_own_is_said_to_run_beside_a_job() {
     terminal.press("!echo $((40 + 2))\r");
     terminal.wait_for("│ 42", 1);
     let screen = terminal.screen();
-    assert!(screen.contains("Your command runs outside the walls, and what it uses"), "{screen}");
+    assert!(screen.contains("What you run is outside the walls, and what it uses"), "{screen}");
     terminal.press("\x04");
     assert_eq!(terminal.exit_code(), 0);
 }

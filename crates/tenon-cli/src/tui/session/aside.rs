@@ -26,7 +26,7 @@ use crate::{
 
 impl Session<'_> {
     pub(super) fn run_own(&mut self, command: &str) {
-        if let Some(said) = jobs::beside(&self.jobs.running(), self.app.language) {
+        if let Some(said) = jobs::beside(&self.sandbox, self.app.language) {
             self.app.say(&said);
         }
         let started = OwnCommand::start(command, self.workspace.root(), &self.place.environment);
@@ -54,6 +54,9 @@ impl Session<'_> {
     }
 
     pub(super) fn edit(&mut self) {
+        if let Some(said) = jobs::beside(&self.sandbox, self.app.language) {
+            self.app.say(&said);
+        }
         let text = self.app.composer.whole();
         self.give_terminal_back();
         // What commands inside the walls write is no editor.

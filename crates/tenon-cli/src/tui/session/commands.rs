@@ -35,7 +35,7 @@ impl Session<'_> {
             Act::Fork => self.fork(),
             Act::New => self.leave_for(Another::New),
             Act::Jobs => {
-                let said = jobs::list(&self.jobs.running(), self.app.language);
+                let said = jobs::list(&self.sandbox.jobs().running(), self.app.language);
                 self.app.say(&said);
             }
             Act::Permissions => self.say_permissions(),

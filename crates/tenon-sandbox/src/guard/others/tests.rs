@@ -108,6 +108,21 @@ fn what_another_session_writes_is_not_taken_for_what_was_there() {
 }
 
 #[test]
+fn commands_of_sessions_in_the_same_folders_run_beside() {
+    let mut place = Place::new("mkdir -p a/b c", &["a", "a/b", "c"]);
+    let beside = |place: &mut Place, session: usize| {
+        let roots = [place.roots[session].clone()];
+        place.guards[session].runs_beside(&roots)
+    };
+    place.begin(0);
+    assert_eq!([0, 1, 2].map(|session| beside(&mut place, session)), [true, true, false]);
+    shell(&place.root, "echo evil > a/b/.envrc");
+    assert!(beside(&mut place, 1) && place.read("a/b/.envrc") == "-");
+    assert_eq!(place.end(0).len() + place.guards[1].look().len(), 1);
+    assert_eq!([0, 1, 2].map(|session| beside(&mut place, session)), [false; 3]);
+}
+
+#[test]
 fn a_look_before_a_write_puts_back_what_another_session_wrote() {
     let mut place = Place::new("echo own > .envrc", &["", ""]);
     let (envrc, roots) = (place.root.join(".envrc"), [place.root.clone()]);
