@@ -35,7 +35,7 @@ const SYSTEM: [&str; 11] =
 /// Folders of many, which some systems give as somebody's home.
 const OF_MANY: [&str; 7] = ["/", "/srv", "/var", "/var/lib", "/var/www", "/var/mail", "/var/spool"];
 
-/// Returns what is closed of homes: those of others ([`of_others`]), and by the other paths at which they are mounted,
+/// Returns what is closed of homes: those of others ([`of_others`]), this user's by the list where HOME is another, and by the other paths at which they are mounted,
 /// too, these, this user's own, and where homes are by default.
 pub(super) fn closed(
     settings: &Settings,
@@ -44,6 +44,8 @@ pub(super) fn closed(
     mounts: &Mounts,
 ) -> Vec<PathBuf> {
     let mut closed = of_others(settings, home, covered);
+    let own = canonical(of_one(&list(), rustix::process::geteuid().as_raw()));
+    closed.extend(own.into_iter().filter(|own| is_closed(own, &settings.roots, home, covered)));
     let usual = canonical(HOMES);
     let people = canonical(HOMES.first());
     // What lies right in the first, or is mounted there, is a home.
@@ -70,17 +72,15 @@ fn elsewhere(mounts: &Mounts, folder: &Path) -> Vec<PathBuf> {
 
 /// Returns the homes of others than this user that neither hold what the session works in nor lie
 /// beneath what is `covered` anyway, and what the settings name besides.
-#[expect(clippy::disallowed_methods, reason = "the machine's list of users")]
 pub(super) fn of_others(
     settings: &Settings,
     home: Option<&Path>,
     covered: &[PathBuf],
 ) -> Vec<PathBuf> {
-    let list = std::fs::read_to_string(USERS).unwrap_or_default();
     let own = rustix::process::geteuid().as_raw();
     let own_places = settings.roots.iter().map(PathBuf::as_path).chain(home);
     let own_places: Vec<&Path> = own_places.collect();
-    let mut homes = canonical(of_people(&list, own));
+    let mut homes = canonical(of_people(&list(), own));
     homes.retain(|folder| {
         let meets = |own: &&Path| own.starts_with(folder) || folder.starts_with(own);
         let is_covered = covered.iter().any(|covered| folder.starts_with(covered));
@@ -94,6 +94,19 @@ pub(super) fn of_others(
     homes
 }
 
+/// Whether this user's home by the list is closed: where it is neither HOME nor above or beneath it, nor lies in what the
+/// session works in. That may lie in it, as in `/home`.
+fn is_closed(own: &Path, roots: &[PathBuf], home: Option<&Path>, covered: &[PathBuf]) -> bool {
+    let is_in = |above: &PathBuf| own.starts_with(above);
+    let meets = home.is_some_and(|home| home.starts_with(own) || own.starts_with(home));
+    own.is_dir() && !meets && !roots.iter().chain(covered).any(is_in) && !is_of_system(own)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the machine's list of users")]
+fn list() -> String {
+    std::fs::read_to_string(USERS).unwrap_or_default()
+}
+
 fn is_of_system(folder: &Path) -> bool {
     SYSTEM.iter().any(|known| folder.starts_with(known))
         || OF_MANY.iter().any(|known| folder == Path::new(known))
@@ -101,11 +114,21 @@ fn is_of_system(folder: &Path) -> bool {
 
 /// Returns the homes of all people but one.
 fn of_people(list: &str, own: u32) -> impl Iterator<Item = &str> {
-    list.lines().filter_map(move |line| {
+    let is_other = move |number| number >= FIRST_PERSON && number != NOBODY && number != own;
+    listed(list).filter_map(move |(number, home)| is_other(number).then_some(home))
+}
+
+/// Returns the home of one.
+fn of_one(list: &str, own: u32) -> impl Iterator<Item = &str> {
+    listed(list).filter_map(move |(number, home)| (number == own).then_some(home))
+}
+
+/// Returns numbers and homes.
+fn listed(list: &str) -> impl Iterator<Item = (u32, &str)> {
+    list.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();
-        let (number, home) = (fields.get(2)?.parse::<u32>().ok()?, *fields.get(5)?);
-        let is_other = number >= FIRST_PERSON && number != NOBODY && number != own;
-        (is_other && home.starts_with('/')).then_some(home)
+        let (number, home) = (fields.get(2)?.parse().ok()?, *fields.get(5)?);
+        home.starts_with('/').then_some((number, home))
     })
 }
 
@@ -157,6 +180,26 @@ mod tests {
                     me:x:1000:1000::/srv/me:/bin/sh\nyou:x:1001:1001:You,,:/srv/you:/bin/sh\n\
                     nobody:x:65534:65534::/nowhere:/bin/false\nbroken\nx:x:1002:1::relative:\n";
         assert_eq!(of_people(list, 1_000).collect::<Vec<_>>(), ["/srv/you"]);
+        assert_eq!(of_one(list, 1_000).collect::<Vec<_>>(), ["/srv/me"]);
+        assert_eq!(of_one(list, 1_002).collect::<Vec<_>>(), [""; 0]);
+    }
+
+    #[test]
+    fn a_home_by_the_list_is_closed_where_it_is_not_by_the_variable() {
+        let top = tempfile::tempdir().unwrap();
+        let own = top.path().canonicalize().unwrap();
+        let elsewhere = [own.with_extension("elsewhere")];
+        let check = |home: Option<&Path>, roots: &[PathBuf], expected: bool| {
+            assert_eq!(is_closed(&own, roots, home, &[]), expected, "{home:?} {roots:?}");
+        };
+        check(Some(&elsewhere[0]), &[], true);
+        check(Some(&elsewhere[0]), &[own.join("work")], true);
+        check(None, &elsewhere, true);
+        check(None, std::slice::from_ref(&own), false);
+        check(Some(&own), &[], false);
+        check(Some(&own.join("home")), &[], false);
+        assert!(!is_closed(&own.join("gone"), &[], None, &[]));
+        assert!(!is_closed(&own, &[], None, std::slice::from_ref(&own)));
     }
 
     #[test]
