@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use crate::links::resolved;
+use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 
 /// What is mounted where, as a process saw it when the kernel's list was read: what a path leads to, and not what
 /// another mount lies on top of. A question costs as much as its path is deep, however many there are. What is mounted
@@ -27,6 +28,15 @@ pub struct Mounted<'a> {
     /// The kind of its file system, as the kernel calls it: `ext4`, `tmpfs`. A folder from elsewhere
     /// has that of where it comes from.
     pub file_system: &'a str,
+}
+
+/// What a mount shows, wherever it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// The kernel's number of the file system: major, minor.
+    device: (u32, u32),
+    /// Which folder or file of it.
+    path: PathBuf,
 }
 
 /// A mount.
@@ -76,10 +86,26 @@ impl Mounts {
     /// assert_eq!(proc.unwrap().file_system, "proc");
     /// ```
     pub fn beneath(&self, folder: &Path) -> impl Iterator<Item = Mounted<'_>> {
+        let beneath = self.all_beneath(folder);
+        beneath.map(|mount| Mounted { path: &mount.path, file_system: &mount.file_system })
+    }
+
+    fn all_beneath(&self, folder: &Path) -> impl Iterator<Item = &Mount> {
         let first = self.all.partition_point(|mount| &*mount.path <= folder);
         let behind = self.all.iter().skip(first);
-        let beneath = behind.take_while(move |mount| mount.path.starts_with(folder));
-        beneath.map(|mount| Mounted { path: &mount.path, file_system: &mount.file_system })
+        behind.take_while(move |mount| mount.path.starts_with(folder))
+    }
+
+    /// Returns what is mounted beneath `folder`.
+    pub(crate) fn sources_beneath(&self, folder: &Path) -> impl Iterator<Item = Source> {
+        let all = self.all_beneath(folder);
+        all.map(|mount| Source { device: mount.device, path: mount.source.clone() })
+    }
+
+    /// Whether something of these is mounted beneath `folder` and can be written there.
+    pub(crate) fn lets_write(&self, folder: &Path, sources: &[Source]) -> bool {
+        let is_of = |mount: &Mount| sources.iter().any(|it| (it.device, &*it.path) == mount.what());
+        self.all_beneath(folder).any(|mount| !mount.is_only_read && is_of(mount))
     }
 
     /// Returns the other paths at which the process finds what it finds at these: where what they are mounted from, or
@@ -236,6 +262,21 @@ impl Mount {
     }
 }
 
+impl Sendable for Source {
+    fn write(&self, writer: &mut Writer) {
+        writer.number(u64::from(self.device.0));
+        writer.number(u64::from(self.device.1));
+        writer.field(self.path.as_os_str());
+    }
+}
+
+impl Readable for Source {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let mut number = || u32::try_from(reader.number()?).ok();
+        Some(Self { device: (number()?, number()?), path: reader.path()? })
+    }
+}
+
 fn number(word: &[u8]) -> Option<u64> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
@@ -292,6 +333,24 @@ mod tests {
         let found: Vec<_> =
             found.map(|one| (one.path.to_str().unwrap(), one.file_system)).collect();
         assert_eq!(found, [("/w/a b", "ext4"), ("/w/node_modules", "tmpfs")]);
+    }
+
+    #[test]
+    fn what_is_mounted_within_is_known_wherever_it_is_moved() {
+        let outside = "1 0 8:1 / / rw - ext4 a rw\n2 1 0:9 / /w/a/vol rw - tmpfs t rw\n";
+        let mounted: Vec<_> =
+            Mounts::read(outside.as_bytes()).sources_beneath(Path::new("/w")).collect();
+        let check = |vol: &str, expected: bool| {
+            let inside =
+                format!("1 0 8:1 / / ro - ext4 a rw\n2 1 8:1 /w /w rw - ext4 a rw\n{vol}\n");
+            let mounts = Mounts::read(inside.as_bytes());
+            assert_eq!(mounts.lets_write(Path::new("/w"), &mounted), expected, "{vol}");
+        };
+        check("3 2 0:9 / /w/a/vol ro - tmpfs t rw", false);
+        check("3 2 0:9 / /w/d/vol rw - tmpfs t rw", true);
+        check("3 2 0:8 / /w/a/vol rw - tmpfs t rw", false);
+        check("3 2 8:1 /w/a /w/a rw - ext4 a rw", false);
+        check("3 1 0:9 / /tmp rw - tmpfs t rw", false);
     }
 
     #[test]

@@ -482,6 +482,7 @@ mod tests {
                 lifted: Vec::new(),
                 hidden: Vec::new(),
                 pinned: Vec::new(),
+                mounted: Vec::new(),
             };
             assert_eq!(needs_pin(&steps, &inside, Path::new(path)), expected, "{path}");
         };

@@ -31,6 +31,7 @@ use super::process_tree::{Left, reap, signal_descendants};
 use super::request::{Confinement, Inside, Owner, Refused, Report, Request, STOP, Wall};
 use super::shell::start_shell;
 use super::watch::Watch;
+use crate::mounts::Mounts;
 
 /// How long the agent may take to hear that a call is over. It takes less than a millisecond.
 const HEARD_WITHIN: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
@@ -320,6 +321,11 @@ fn stands(inside: &Inside) -> Result<(), Errno> {
             // It came since bubblewrap was told what there is.
             return Err(Errno::STALE);
         }
+    }
+    // A name may have led elsewhere when it was remounted.
+    let mounts = Mounts::of_this_process();
+    if inside.written().any(|root| mounts.lets_write(root, &inside.mounted)) {
+        return Err(Errno::STALE);
     }
     if held { Ok(()) } else { Err(Errno::NOTSUP) }
 }

@@ -9,6 +9,7 @@ use rustix::process::{Pid, WaitStatus};
 use super::mark::Mark;
 pub(crate) use super::wire::{Readable, Sendable, read_message};
 use super::wire::{Reader, Writer};
+use crate::mounts::{Mounts, Source};
 use crate::profile::Limits;
 
 /// The name that makes this program the helper.
@@ -85,6 +86,8 @@ pub(crate) struct Inside {
     pub(crate) lifted: Vec<PathBuf>,
     /// Files and folders that no command sees.
     pub(crate) hidden: Vec<PathBuf>,
+    /// What else is mounted within the roots, and only read there: said where bubblewrap was told so by names.
+    pub(crate) mounted: Vec<Source>,
 }
 
 /// Whose the private folders are.
@@ -352,6 +355,18 @@ impl Walls {
 }
 
 impl Inside {
+    /// Returns what is mounted now within what the call writes.
+    pub(crate) fn mounted_in_roots(&self) -> Vec<Source> {
+        let mounts = Mounts::of_this_process();
+        self.written().flat_map(|root| mounts.sources_beneath(root).collect::<Vec<_>>()).collect()
+    }
+
+    /// Returns the roots and the repositories that the call writes.
+    pub(crate) fn written(&self) -> impl Iterator<Item = &PathBuf> {
+        let all = self.roots.iter().chain(&self.repositories);
+        all.filter(|root| !self.read_only.contains(root))
+    }
+
     pub(crate) fn write(&self, writer: &mut Writer) {
         writer.flag(self.is_enclosed);
         writer.field(self.folder.as_os_str());
@@ -360,6 +375,7 @@ impl Inside {
         for list in [roots, repositories, pinned, read_only, lifted, hidden] {
             writer.list(list);
         }
+        writer.each(&self.mounted, |writer, source| source.write(writer));
     }
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
@@ -373,6 +389,7 @@ impl Inside {
             read_only: reader.paths()?,
             lifted: reader.paths()?,
             hidden: reader.paths()?,
+            mounted: reader.each(Source::read)?,
         })
     }
 }
@@ -380,6 +397,7 @@ impl Inside {
 #[cfg(test)]
 mod tests {
     use std::os::unix::ffi::OsStringExt;
+    use std::path::Path;
 
     use proptest::prelude::*;
 
@@ -397,6 +415,7 @@ mod tests {
             read_only: paths,
             lifted: Vec::new(),
             hidden: vec![PathBuf::from("/h")],
+            mounted: Mounts::of_this_process().sources_beneath(Path::new("/")).collect(),
         }
     }
 

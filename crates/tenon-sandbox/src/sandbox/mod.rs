@@ -466,6 +466,7 @@ impl Shared {
         let (helper, _scratch) = match (tree, &mut walls.inside) {
             (Tree::Enclosed(scratch), Some(inside)) => {
                 inside.is_enclosed = true;
+                inside.mounted = inside.mounted_in_roots();
                 walls.has_rules = false;
                 walls.writable.retain(|path| !plan.layers.contains(path));
                 let mut layout = plan.layout.clone();

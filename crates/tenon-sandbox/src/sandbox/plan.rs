@@ -414,6 +414,7 @@ pub(super) fn walls_inside(
             read_only,
             lifted: profile.lifted.clone(),
             hidden,
+            mounted: Vec::new(),
         }),
     }
 }
