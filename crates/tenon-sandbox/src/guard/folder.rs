@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-use crate::linux::closed::{open_through, through};
+use crate::linux::closed::{open_closed, open_through, through};
 use crate::linux::openat::openat2;
 
 /// Whether folders that are not there are made.
@@ -32,6 +32,11 @@ pub(super) struct Listed {
 /// Returns the names in a folder; none where it cannot be read.
 pub(super) fn names(top: &OwnedFd, place: &Path) -> Vec<(OsString, FileType)> {
     listed(top, place).map(|listed| listed.names).unwrap_or_default()
+}
+
+/// Returns the names in the folder at a path; none where it cannot be read.
+pub(crate) fn names_at(path: &Path) -> Vec<(OsString, FileType)> {
+    open_folder_at(path).map(|folder| names(&folder, Path::new(""))).unwrap_or_default()
 }
 
 /// Opens a folder and reads the names in it, all through one descriptor.
@@ -120,7 +125,11 @@ pub(super) fn open_beneath(folder: &OwnedFd, path: &Path, flags: OFlags) -> Resu
 pub(super) fn open_folder_at(path: &Path) -> Result<OwnedFd, Errno> {
     // A command may have put a link there, if the root lies in another one.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // A command may have closed it, or a folder above that lies in another root.
+        Err(Errno::ACCESS) => open_closed(path),
+        outcome => outcome,
+    }
 }
 
 #[cfg(test)]

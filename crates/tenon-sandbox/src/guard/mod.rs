@@ -46,6 +46,7 @@ use rustix::io::Errno;
 
 pub use self::change::{ProtectedChange, ProtectedChangeKind};
 use self::copies::Copies;
+pub(crate) use self::folder::names_at;
 use self::held::Held;
 use self::item::{Item, Room};
 pub use self::killed::{LookedAfter, look_after_killed};

@@ -59,7 +59,10 @@ fn write(place: &Place, item: &Item, temporary: &OsStr) -> Result<(), Errno> {
         remove_folders(&folder, name, DEPTH_MAX);
         let is_in_place = make(&folder, temporary, item)
             .and_then(|()| rustix::fs::renameat(&folder, temporary, &folder, name));
-        is_in_place.or_else(|_| {
+        is_in_place.or_else(|errno| {
+            if errno == Errno::ACCESS {
+                return Err(errno);
+            }
             // On a full disk, what is taken away makes room.
             let _ = rustix::fs::unlinkat(&folder, temporary, AtFlags::empty());
             let _ = rustix::fs::unlinkat(&folder, name, AtFlags::empty());

@@ -17,6 +17,7 @@ use rustix::fs::{FileType, MemfdFlags, Mode, OFlags, ResolveFlags, SeekFrom, fst
 use rustix::io::{Errno, FdFlags};
 
 use super::carve::{CarveOut, OWN_FOLDER, carve_outs};
+use super::closed::open_closed;
 use super::control::{Control, exit, open_null, replace, reset_signals};
 use super::inside::{PROC_MASKS, become_user};
 use super::layout::{Layout, Part, Step, unless_exchanged};
@@ -281,10 +282,10 @@ fn hide(
     source: &Path,
     private: &OwnedFd,
 ) -> Result<(), Errno> {
-    let target = match open_plain(source) {
+    let target = match open_closed(source) {
         Ok(target) => target,
         // A link cannot be mounted on, and what it leads to has a path of its own.
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(()),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
         Err(errno) => return Err(errno),
     };
     let empty = match FileType::from_raw_mode(fstat(&target)?.st_mode) {

@@ -2,14 +2,15 @@
 //! opened for the moment and closed again.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{AtFlags, FileType, Mode, StatxFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, StatxFlags};
 use rustix::io::Errno;
 
-use super::openat::open_folder_beneath;
+use super::openat::{open_folder_beneath, open_plain, openat2};
 use crate::file_system::device_of;
 
 /// What is open for the moment: permissions, and for how many. Else one would take what another
@@ -108,6 +109,24 @@ pub(crate) fn open_through(top: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno>
         folder = through(&folder, || open_folder_beneath(&folder, Path::new(name)))?;
     }
     Ok(folder)
+}
+
+/// Opens what is at an absolute path for looking at it only, also in folders that are closed. No link is followed.
+pub(crate) fn open_closed(path: &Path) -> Result<OwnedFd, Errno> {
+    match (open_plain(path), path.parent(), path.file_name()) {
+        (Err(Errno::ACCESS), Some(above), Some(name)) => {
+            let top = open_plain(Path::new("/"))?;
+            let folder = open_through(&top, above.strip_prefix("/").unwrap_or(above))?;
+            through(&folder, || open_name_in(&folder, name))
+        }
+        (outcome, ..) => outcome,
+    }
+}
+
+fn open_name_in(folder: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    openat2(folder, Path::new(name), flags, Mode::empty(), resolve)
 }
 
 /// Sets the permissions of what is held, also for looking at it only.

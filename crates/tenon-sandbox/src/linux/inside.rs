@@ -256,7 +256,7 @@ fn hide(path: &Path) -> Result<(), Errno> {
     let target = match open_plain(path) {
         Ok(target) => target,
         // A link cannot be mounted on, and what it leads to has a path of its own.
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(()),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
         Err(errno) => return Err(errno),
     };
     let stat = fstat(&target)?;

@@ -6,6 +6,7 @@ use super::own_folders::OwnFolders;
 use super::plan::{COVERED, PRIVATE, Plan, plan, walls_alone, walls_inside};
 use super::repositories::repositories;
 use super::secrets::OfSystem;
+use super::sockets::Covered;
 use super::toolchains::{self, TOOLCHAINS};
 use super::{Sandbox, Settings, Shared, secrets};
 use crate::helper::bubblewrap;
@@ -246,7 +247,13 @@ impl Sandbox {
         let has_namespaces = matches!(tier, Tier::A | Tier::B);
         let (walls, scratch) = match &inside {
             Some((secrets, plan)) if has_namespaces => {
-                let mut walls = walls_inside((plan, secrets), settings, profile, Path::new("/"));
+                let mut walls = walls_inside(
+                    (plan, secrets),
+                    &mut Covered::default(),
+                    settings,
+                    profile,
+                    Path::new("/"),
+                );
                 walls.writable.retain(|path| !plan.scratch().contains(path));
                 let layers = if tier == Tier::A { &[][..] } else { &plan.layers };
                 let scratch = plan.scratch().iter().filter(|path| !layers.contains(path));

@@ -462,7 +462,8 @@ impl Shared {
         folder: &Path,
     ) -> Result<(Prepared, Vec<PathBuf>), SandboxError> {
         let Planned { plan, secrets, tree, private, .. } = self.planned(state, tier, profile)?;
-        let mut walls = walls_inside((&plan, &secrets), &self.settings, profile, folder);
+        let found = (&plan, &secrets);
+        let mut walls = walls_inside(found, &mut state.sockets, &self.settings, profile, folder);
         let (helper, _scratch) = match (tree, &mut walls.inside) {
             (Tree::Enclosed(scratch), Some(inside)) => {
                 inside.is_enclosed = true;

@@ -10,6 +10,7 @@ use super::homes::{Homes, home_folder, real_home};
 use super::pins::Pins;
 use super::repositories::{foreign_in, parts_of};
 use super::secrets::{OfSystem, Secrets};
+use super::sockets::Covered;
 use super::stamp::{Names, Stamp};
 use super::toolchains::{self, TOOLCHAINS};
 use super::unkept::{PrivateFolder, private_folders};
@@ -366,6 +367,7 @@ fn kept_paths(
 /// Returns the walls of one call in tier A.
 pub(super) fn walls_inside(
     (plan, secrets): (&Plan, &Secrets),
+    covered: &mut Covered,
     settings: &Settings,
     profile: &Profile,
     folder: &Path,
@@ -391,7 +393,7 @@ pub(super) fn walls_inside(
         let kept = steps.filter(|step| matches!(step.part, Part::Kept { .. }));
         let kept = kept.map(|step| step.path.as_path());
         let kept: Vec<&Path> = kept.chain(plan.layers.iter().map(PathBuf::as_path)).collect();
-        hidden.extend(sockets::with_path(&plan.scratch, &kept));
+        hidden.extend(covered.with(sockets::with_path(&plan.scratch, &kept)));
     }
     let mut inner_roots = roots;
     inner_roots.extend(allowed);

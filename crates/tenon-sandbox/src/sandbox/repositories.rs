@@ -1,10 +1,13 @@
 //! The repositories of linked worktrees and submodules: what `.git` in a root says, read before any command runs.
 
-use std::fs::DirEntry;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::FileType;
 
 use super::Settings;
 use crate::git_config;
+use crate::guard::names_at;
 use crate::linux::openat::open_plain;
 
 /// What git writes in a repository's directory, folders all of them.
@@ -56,17 +59,19 @@ pub fn repositories_outside(roots: &[PathBuf]) -> Vec<PathBuf> {
 
 /// Returns what lies in a repository's directory and is none of git's, if that is no `.git` and has linked worktrees:
 /// those, and whatever else stands beside them where they are made beneath a bare repository. Folders and files, no links.
-#[expect(clippy::disallowed_methods, reason = "names in git's own folder")]
 pub(super) fn foreign_in(repository: &Path) -> Vec<PathBuf> {
-    if repository.ends_with(".git") || !repository.join("worktrees").is_dir() {
+    if repository.ends_with(".git") {
         return Vec::new();
     }
-    let is_foreign = |entry: &DirEntry| {
-        let is_plain = entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_file());
-        is_plain && !is_of_git(&entry.file_name().to_string_lossy())
+    // A command may have closed it.
+    let names = names_at(repository);
+    if !names.iter().any(|(name, kind)| name == "worktrees" && kind.is_dir()) {
+        return Vec::new();
+    }
+    let is_foreign = |(name, kind): &&(OsString, FileType)| {
+        (kind.is_dir() || kind.is_file()) && !is_of_git(&name.to_string_lossy())
     };
-    let entries = std::fs::read_dir(repository).into_iter().flatten().flatten();
-    entries.filter(is_foreign).map(|entry| entry.path()).collect()
+    names.iter().filter(is_foreign).map(|(name, _)| repository.join(name)).collect()
 }
 
 /// Returns what of a repository's directory commands write where nothing in it can be made read-only, and what

@@ -8,9 +8,14 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use crate::linux::closed::open_closed;
 
 /// Each costs a call a mount of some 15 µs.
 const SOCKETS_MAX: usize = 512;
@@ -20,6 +25,29 @@ const LIST_BYTES: usize = 32 * 1024;
 
 /// Fields before the path, as the kernel prints them (net/unix/af_unix.c, `unix_seq_show`).
 const FIELDS_BEFORE_PATH: usize = 7;
+
+/// Where sockets were that were covered in a session. A command may take a link away that a listed name goes
+/// through, and close a folder: what was covered stays so as long as it is there.
+#[derive(Default)]
+pub(super) struct Covered(BTreeSet<PathBuf>);
+
+impl Covered {
+    /// Returns all of them, with those that `now` are to be covered.
+    pub(super) fn with(&mut self, now: Vec<PathBuf>) -> Vec<PathBuf> {
+        self.0.retain(|path| is_one(path));
+        self.0.extend(now);
+        self.0.iter().cloned().collect()
+    }
+}
+
+/// Whether a socket is at a path. What cannot be looked at may be one.
+fn is_one(path: &Path) -> bool {
+    let found = match open_closed(path).and_then(|it| rustix::fs::fstat(&it)) {
+        Ok(found) => found,
+        Err(errno) => return !matches!(errno, Errno::NOENT | Errno::NOTDIR | Errno::LOOP),
+    };
+    FileType::from_raw_mode(found.st_mode).is_socket()
+}
 
 /// Returns where sockets are that commands would see, without those beneath `private` folders, of
 /// which only what is beneath `kept` is in sight.
@@ -35,9 +63,20 @@ pub(super) fn with_path(private: &[PathBuf], kept: &[&Path]) -> Vec<PathBuf> {
         kept.iter().any(|folder| is_beneath(folder))
             || !private.iter().any(|folder| is_beneath(folder))
     };
-    let paths: BTreeSet<&Path> = paths(&list).filter(|path| is_seen(path)).collect();
-    // What is gone is in nobody's way.
-    paths.into_iter().filter_map(|path| path.canonicalize().ok()).take(SOCKETS_MAX).collect()
+    let paths: BTreeSet<&Path> = paths(&list).collect();
+    let ends = paths.into_iter().filter_map(end).filter(|end| is_seen(end));
+    ends.take(SOCKETS_MAX).collect()
+}
+
+/// Returns where a name leads, links followed. What is gone is in nobody's way; what cannot be looked at is there.
+fn end(path: &Path) -> Option<PathBuf> {
+    match path.canonicalize() {
+        Ok(end) => Some(end),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            None
+        }
+        Err(_) => Some(path.to_path_buf()),
+    }
 }
 
 fn paths(list: &[u8]) -> impl Iterator<Item = &Path> {
@@ -79,8 +118,24 @@ mod tests {
         let bind = |name| std::os::unix::net::UnixListener::bind(top.join(name)).unwrap();
         let _open = ["home/private", "home/kept/s"].map(bind);
         let (home, kept) = (top.join("home"), top.join("home/kept"));
+        std::os::unix::fs::symlink(&kept, home.join("link")).unwrap();
+        let _by_link = bind("home/link/other");
         let found = with_path(std::slice::from_ref(&home), &[&kept]);
-        let own: Vec<_> = found.iter().filter(|path| path.starts_with(&top)).collect();
-        assert_eq!(own, [&kept.join("s")]);
+        let own: BTreeSet<_> = found.iter().filter(|path| path.starts_with(&top)).collect();
+        assert_eq!(own, BTreeSet::from([&kept.join("other"), &kept.join("s")]));
+    }
+
+    #[test]
+    fn what_was_covered_stays_so_as_long_as_it_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let [one, two, plain] = ["one", "two", "plain"].map(|name| top.join(name));
+        let _open = [&one, &two].map(|at| std::os::unix::net::UnixListener::bind(at).unwrap());
+        std::fs::write(&plain, "").unwrap();
+        let mut covered = Covered::default();
+        assert_eq!(covered.with(vec![one.clone(), plain.clone()]), [one.clone(), plain]);
+        assert_eq!(covered.with(vec![two.clone()]), [one.clone(), two.clone()]);
+        std::fs::remove_file(one).unwrap();
+        assert_eq!(covered.with(Vec::new()), [two]);
     }
 }

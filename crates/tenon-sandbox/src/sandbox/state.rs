@@ -8,6 +8,7 @@ use super::own_folders::OwnFolders;
 use super::plan::Plan;
 use super::scratch::Scratch;
 use super::secrets::Secrets;
+use super::sockets::Covered;
 use super::unkept::{PrivateFolders, Told};
 use crate::guard::Guard;
 use crate::helper::WarmHelper;
@@ -28,6 +29,7 @@ pub(super) struct State {
     /// The newest last.
     pub(super) plans: Vec<Planned>,
     pub(super) guard: Guard,
+    pub(super) sockets: Covered,
     pub(super) told: Told,
     /// In tier C.
     pub(super) folders: Option<OwnFolders>,

@@ -17,6 +17,7 @@ mod network;
 mod processes;
 mod protected;
 mod sessions;
+mod sockets;
 mod tiers;
 mod toolchains;
 mod unkept;

@@ -105,6 +105,23 @@ pub(super) const ROWS: &[Row] = &[
         "t=$(readlink /proc/$PPID/exe /proc/1/exe | head -1); printf '{\"turns\":[{\"calls\":[{\"name\":\"bash\",\"arguments\":{\"command\":\"touch %s/new\"}}]},{\"text\":\"x\"}]}' $TOP > s.json; for t in $t $(command -v tenon) /proc/$PPID/exe; do timeout 5 $t --sandbox off --model scripted:s.json go; (exec -a tenon-helper $t warm < /dev/null); done; echo end",
     )])
     .prints(&["end"]),
+    row("a workspace that a command closed to look into", &[
+        Call::Script("chmod 311 $WORK"),
+        Call::Script("cd $WORK; git config core.fsmonitor evil; echo evil > .envrc; mkdir -p sub .vscode; echo evil > sub/.envrc; echo evil > .vscode/tasks.json; echo end"),
+        Call::Script("chmod 755 $WORK"),
+    ])
+    .prepare("cd $WORK; git init -q .")
+    .prints(&["end"])
+    .alone()
+    .after("cd $WORK; ! grep -rqs evil .envrc sub .vscode .git/config"),
+    row("folders that a command closed to write into", &[
+        Call::Script("cd $WORK; git config core.fsmonitor evil; echo evil > .envrc; echo evil > sub/.envrc; chmod 555 .git sub; echo end"),
+        Call::Script("cd $WORK; chmod 755 .git sub; echo end"),
+    ])
+    .prepare("cd $WORK; git init -q .; mkdir sub; echo own > sub/.envrc")
+    .prints(&["end"])
+    .alone()
+    .after("cd $WORK; ! grep -rqs evil .envrc sub .git/config; grep -q own sub/.envrc"),
     row("questions that nobody answers", &[
         Call::Typed("sudo touch @TOP@/new"),
         Call::Typed("git push --force"),
