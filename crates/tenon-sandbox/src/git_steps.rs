@@ -19,11 +19,16 @@ pub(crate) enum GitStep {
     Patch,
     /// Lines of a command and a commit.
     Picks,
+    /// Words that are no options.
+    Words,
+    /// Whatever it has, git runs nothing of it and writes nothing by it.
+    Text,
 }
 
 /// Folders in a repository's own directory, and what they have in them, besides patches.
-const STEPS: [(&str, &str, GitStep); 24] = [
+const STEPS: [(&str, &str, GitStep); 26] = [
     ("rebase-apply", "abort-safety", GitStep::Hashes),
+    ("rebase-apply", "autostash", GitStep::Hashes),
     ("rebase-apply", "head-name", GitStep::Branch),
     ("rebase-apply", "last", GitStep::Number),
     ("rebase-apply", "next", GitStep::Number),
@@ -32,6 +37,7 @@ const STEPS: [(&str, &str, GitStep); 24] = [
     ("rebase-apply", "original-commit", GitStep::Hashes),
     ("rebase-apply", "rewritten", GitStep::Hashes),
     ("rebase-merge", "amend", GitStep::Hashes),
+    ("rebase-merge", "autostash", GitStep::Hashes),
     ("rebase-merge", "done", GitStep::Picks),
     ("rebase-merge", "end", GitStep::Number),
     ("rebase-merge", "git-rebase-todo", GitStep::Picks),
@@ -52,9 +58,25 @@ const STEPS: [(&str, &str, GitStep); 24] = [
 /// Where patches are, each by its number.
 const PATCHES: &str = "rebase-apply";
 
-/// Files beside these folders with the hashes of the commits that it is about.
-const HEADS: [&str; 5] =
-    ["CHERRY_PICK_HEAD", "MERGE_HEAD", "ORIG_HEAD", "REBASE_HEAD", "REVERT_HEAD"];
+/// Files beside these folders: most have the hashes of the commits that it is about.
+const BESIDE: [(&str, GitStep); 11] = [
+    ("BISECT_ANCESTORS_OK", GitStep::Hashes),
+    ("BISECT_EXPECTED_REV", GitStep::Hashes),
+    ("BISECT_LOG", GitStep::Text),
+    ("BISECT_START", GitStep::Words),
+    ("BISECT_TERMS", GitStep::Words),
+    ("CHERRY_PICK_HEAD", GitStep::Hashes),
+    ("MERGE_AUTOSTASH", GitStep::Hashes),
+    ("MERGE_HEAD", GitStep::Hashes),
+    ("ORIG_HEAD", GitStep::Hashes),
+    ("REBASE_HEAD", GitStep::Hashes),
+    ("REVERT_HEAD", GitStep::Hashes),
+];
+
+/// Of which git writes files at a later command that has nothing to do with it, and the file without which it is of nothing
+/// that is under way, and that git's own words tell.
+const PARTS: [(&str, &str); 2] =
+    [("BISECT_START", "BISECT_LOG"), ("MERGE_AUTOSTASH", "MERGE_HEAD")];
 
 /// Commands of a list that are followed by a commit.
 const OF_COMMITS: [&str; 15] = [
@@ -81,7 +103,12 @@ impl GitStep {
 
     /// Returns what a file of this very name has in it that is in a repository's own directory.
     pub(crate) fn beside(name: &OsStr) -> Option<Self> {
-        HEADS.iter().any(|known| name == *known).then_some(Self::Hashes)
+        BESIDE.iter().find(|(known, _)| name == *known).map(|(_, step)| *step)
+    }
+
+    /// Returns the file beside that one of this very name is never without, in a repository's own directory.
+    pub(crate) fn never_without(name: &OsStr) -> Option<&'static str> {
+        PARTS.iter().find(|(part, _)| name == *part).map(|(_, other)| *other)
     }
 
     /// Returns what a path ends with: such a folder and such a file in it.
@@ -99,6 +126,8 @@ impl GitStep {
                     && bytes.trim_ascii_end().iter().all(u8::is_ascii_digit)
             }
             Self::Patch => is_patch(bytes),
+            Self::Words => are_words(bytes),
+            Self::Text => true,
             Self::Picks => String::from_utf8_lossy(bytes).split(['\n', '\r']).all(is_pick),
         }
     }
@@ -111,6 +140,12 @@ pub(crate) fn has_steps(folder: &OsStr) -> bool {
 
 fn are_hashes(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| byte.is_ascii_hexdigit() || byte.is_ascii_whitespace())
+}
+
+fn are_words(bytes: &[u8]) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_whitespace() || !byte.is_ascii_control();
+    let mut words = bytes.split(u8::is_ascii_whitespace);
+    bytes.iter().all(is_plain) && words.all(|word| !word.starts_with(b"-")) && !is_expanded(bytes)
 }
 
 fn is_branch(bytes: &[u8]) -> bool {
@@ -173,6 +208,7 @@ mod tests {
             GitStep::Branch,
             &["refs/heads/a/b-c\n", "detached HEAD\n", "HASH\n", "refs/heads/é$1"],
         );
+        check(GitStep::Words, &["main\n", "HASH\n", "bad\ngood\n", "a/b-c\n", ""]);
         let first =
             ["From HASH Mon Sep 17 00:00:00 2001\nFrom: a\n", "From - Tue\n", "", "From: a b\n"];
         check(GitStep::Patch, &first);
@@ -197,6 +233,7 @@ mod tests {
         let branches =
             ["-x", "refs/heads/-x", "refs/heads/$(id)", "refs/heads/`id`", "refs/a b", "refs/${a}"];
         check(GitStep::Branch, &branches);
+        check(GitStep::Words, &["-f\n", "main\n-f", "a -f", "$(id)", "`id`", "a\0b"]);
         let first = [
             "From --output=x Mon\n",
             "From\tx --output=y\n",

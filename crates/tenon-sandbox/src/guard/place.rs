@@ -182,6 +182,13 @@ impl Place {
         }
     }
 
+    /// Returns the place beside it that a step of git's is never without.
+    pub(super) fn never_without(&self) -> Option<Place> {
+        self.git_step()?;
+        let other = GitStep::never_without(self.beneath.file_name()?)?;
+        Some(Place::new(&self.root, &self.beneath.with_file_name(other), 0))
+    }
+
     /// Whether ordinary commands of git write it, so that it is judged by what is in it.
     pub(super) fn is_written_by_git(&self) -> bool {
         self.is_git_index() || self.git_step().is_some()

@@ -122,6 +122,11 @@ fn format_among(place: &Place, items: &BTreeMap<Place, Item>) -> GitIndexFormat 
     format_by(place, |place| items.get(place).cloned())
 }
 
+/// Whether what a step is never without is there.
+fn is_whole(place: &Place, items: &BTreeMap<Place, Item>) -> bool {
+    place.never_without().is_none_or(|other| items.contains_key(&other))
+}
+
 /// One that may be another than before.
 struct Written<'a> {
     place: &'a Place,
@@ -143,7 +148,13 @@ impl Guard {
         let mut changes = Vec::new();
         let mut left = LONG_BYTES_MAX;
         for Written { place, item, before, is_same, format } in self.written(after, moved) {
-            match verdict(place, item, format, &mut left) {
+            let found = match is_whole(place, after) {
+                true => verdict(place, item, format, &mut left),
+                // Git may be about to make the other.
+                false if self.running > 0 => Verdict::Changing,
+                false => Verdict::Unsound,
+            };
+            match found {
                 Verdict::Sound if item.bytes().is_none() => {
                     self.judged.insert(place.clone());
                 }
@@ -187,7 +198,9 @@ impl Guard {
                 !self.judged.contains(was_at)
                     || before.is_some_and(|before| before.has_content_of(item))
             };
-            let is_as_before = is_same && format == format_among(was_at, &self.before);
+            let is_as_before = is_same
+                && format == format_among(was_at, &self.before)
+                && is_whole(place, after) == is_whole(was_at, &self.before);
             let before = before.cloned();
             (!is_as_before || !is_known()).then_some(Written {
                 place,

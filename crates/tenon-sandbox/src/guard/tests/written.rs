@@ -1,6 +1,6 @@
 //! What git writes stays; an index that has other names than it adds, and a step that it would not write, do not.
 
-use super::{Guard, Journaled, ProtectedChangeKind, check, check_with};
+use super::{Guard, Journaled, ProtectedChangeKind, check, check_with, shell};
 
 const COMMITTED: &str = "git init -q -b main . && git config user.name a && git config user.email a@b && \
      echo a > a && mkdir d && echo b > d/b && git add . && git commit -qm one";
@@ -158,6 +158,10 @@ fn what_a_rebase_writes_stays() {
         "! git cherry-pick side~2 side~1 side 2>/dev/null; test -s .git/sequencer/todo -a -s .git/CHERRY_PICK_HEAD",
         "git checkout -q --detach side; ! git revert --no-edit HEAD~1 HEAD 2>/dev/null; test -s .git/REVERT_HEAD -a -s .git/sequencer/head",
         "! git merge -q side 2>/dev/null; test -s .git/MERGE_HEAD; git reset -q --hard; test -s .git/ORIG_HEAD",
+        "echo u > u; git add u; ! git merge -q --autostash side 2>/dev/null; test -s .git/MERGE_AUTOSTASH -a -s .git/MERGE_HEAD",
+        "git checkout -q --detach side; echo u > d/b; ! git rebase -q --autostash main 2>/dev/null; test -s .git/rebase-merge/autostash",
+        "git bisect start -q side main 2>/dev/null; git bisect bad 2>/dev/null; test -s .git/BISECT_START -a -s .git/BISECT_LOG",
+        "git bisect start -q --term-old a --term-new b side main 2>/dev/null; git bisect reset >/dev/null 2>&1; test ! -e .git/BISECT_START",
     ] {
         assert_eq!(check(&setup, work, &[]), [""; 0], "{work}");
     }
@@ -228,6 +232,14 @@ fn a_step_that_git_would_not_write_is_put_back() {
             check_one(&format!("{folder}/{head}"), "--output=x\n");
         }
     }
+    for (step, content) in [("MERGE_AUTOSTASH", "0123"), ("BISECT_START", "main")] {
+        for folder in folders {
+            check_one(&format!("{folder}/{step}"), content);
+        }
+    }
+    let forced = "echo -f > .git/BISECT_START; echo '# bad' > .git/BISECT_LOG";
+    let gone = [(".git/BISECT_START", "-")];
+    assert_eq!(check(&setup, forced, &gone), [".git/BISECT_START"]);
     let long = "(echo 'From -x y'; head -c 67108865 /dev/zero) > .git/rebase-apply/0001";
     let attack = format!("mkdir .git/rebase-apply; {long}");
     let gone = [(".git/rebase-apply/0001", "-")];
@@ -240,4 +252,25 @@ fn a_step_that_git_would_not_write_is_put_back() {
     let attack = "mkdir .git/modules/m/rebase-merge; echo evil > .git/modules/m/rebase-merge/end";
     let gone = [(".git/modules/m/rebase-merge/end", "-")];
     assert_eq!(check(setup, attack, &gone), [".git/modules/m/rebase-merge/end"]);
+}
+
+#[test]
+fn what_is_left_alone_of_a_merge_is_put_back_once_nothing_runs() {
+    let setup = format!(
+        "{COMMITTED}; cp .git/ORIG_HEAD .git/MERGE_HEAD 2>/dev/null || git rev-parse HEAD > .git/MERGE_HEAD; \
+         git rev-parse HEAD > .git/MERGE_AUTOSTASH"
+    );
+    let gone = [(".git/MERGE_AUTOSTASH", "-")];
+    assert_eq!(check(&setup, "rm .git/MERGE_HEAD", &gone), [".git/MERGE_AUTOSTASH"]);
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    shell(&root, "git init -q .");
+    let part = root.join(".git/MERGE_AUTOSTASH");
+    let mut guard = Guard::new(crate::GUARDED_FOLDERS_MAX, Vec::new(), None);
+    let roots = [root];
+    guard.begin(&roots, &[], Journaled::Needless).unwrap();
+    guard.begin(&roots, &[], Journaled::Needless).unwrap();
+    shell(&roots[0], "echo 0123 > .git/MERGE_AUTOSTASH");
+    assert!(guard.end(None).is_empty() && part.exists());
+    assert_eq!((guard.end(None).len(), part.exists()), (1, false));
 }

@@ -18,7 +18,7 @@ fn a_socket_stays_covered_when_a_link_or_a_folder_on_its_way_goes() {
     symlink("releases/1", root.join("current")).unwrap();
     // By a link from a folder that is private for commands.
     let link = root.join("../home/work");
-    symlink(&root, &link).unwrap();
+    symlink(root, &link).unwrap();
     let at = [root.join("current/run/s"), root.join("srv/run/s"), link.join("srv/h")];
     let _servers = at.map(|path| UnixListener::bind(path).unwrap());
     let all =
