@@ -99,8 +99,9 @@ impl From<String> for Untrusted {
 /// The joiners and variants that emoji and some scripts need (U+200C, U+200D, U+FE00 to U+FE0F, and
 /// behind Mongolian letters U+180B to U+180D and U+180F) pass, one of each behind a character. They do
 /// not pass behind an ASCII character, where they only make one name look like another; a keycap's
-/// (`1️⃣`) does. All else is judged alone, so pieces of a stream give the same as the whole but for
-/// several of these in a row.
+/// (`1️⃣`) does. Signs that are drawn as one with what follows (Arabic number signs and the like) pass
+/// in front of a letter or digit that is not ASCII, and at the end. All else is judged alone, so pieces
+/// of a stream give the same as the whole but for several of these in a row.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let Some((first, ..)) = judged(text).find(|(.., is_unsafe)| *is_unsafe) else {
         return Cow::Borrowed(text);
@@ -173,7 +174,10 @@ impl Sight {
             }
             '\u{200c}' | '\u{200d}' => (Follower::Joiner, self.takes_joiner(character, next)),
             _ => {
-                let is_unsafe = is_unsafe(character);
+                let hides =
+                    |next: char| next.is_ascii() || !next.is_alphanumeric() || is_prepended(next);
+                let is_unsafe =
+                    is_unsafe(character) || is_prepended(character) && next().is_some_and(hides);
                 // What stands there instead ends in a sign that nothing joins.
                 *self =
                     Self { base: Some(if is_unsafe { '?' } else { character }), follower: None };
@@ -246,6 +250,29 @@ fn is_unsafe(character: char) -> bool {
     }
 }
 
+/// Returns whether a terminal may put `character` and the one behind it into one cell
+/// (GraphemeBreakProperty.txt, Prepend).
+fn is_prepended(character: char) -> bool {
+    matches!(
+        character,
+        '\u{600}'..='\u{605}'
+            | '\u{6dd}'
+            | '\u{70f}'
+            | '\u{890}'..='\u{891}'
+            | '\u{8e2}'
+            | '\u{d4e}'
+            | '\u{110bd}'
+            | '\u{110cd}'
+            | '\u{111c2}'..='\u{111c3}'
+            | '\u{113d1}'
+            | '\u{1193f}'
+            | '\u{11941}'
+            | '\u{11a84}'..='\u{11a89}'
+            | '\u{11d46}'
+            | '\u{11f02}'
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -292,6 +319,20 @@ mod tests {
             ("\u{3000}\u{fe0f}\u{2800}\u{200d}", "\u{3000}⟨U+FE0F⟩\u{2800}⟨U+200D⟩"),
             ("a\u{180b}\u{180c}\u{180d}\u{180f}", "a⟨U+180B⟩⟨U+180C⟩⟨U+180D⟩⟨U+180F⟩"),
             ("x\u{1d159}\u{16fe4}\u{13430}\u{13441}", "x⟨U+1D159⟩⟨U+16FE4⟩⟨U+13430⟩⟨U+13441⟩"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(visible(text), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_drawn_as_one_with_the_sign_behind_it_passes_only_where_it_is_written() {
+        let cases = [
+            ("see \u{70f}$(id)", "see ⟨U+070F⟩$(id)"),
+            ("\u{600}\u{110bd}\u{d4e}; id", "⟨U+0600⟩⟨U+110BD⟩⟨U+0D4E⟩; id"),
+            ("\u{600}١٢٣ \u{d4e}ക", "\u{600}١٢٣ \u{d4e}ക"),
+            ("آية \u{6dd}", "آية \u{6dd}"),
+            ("\u{70f}…\u{6dd}\u{200b}", "⟨U+070F⟩…⟨U+06DD⟩⟨U+200B⟩"),
         ];
         for (text, expected) in cases {
             assert_eq!(visible(text), expected);
