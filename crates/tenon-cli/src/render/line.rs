@@ -59,7 +59,7 @@ impl Line {
         if text.is_empty() {
             return;
         }
-        let mut shown = visible(text).into_owned();
+        let mut shown = measure::bounded(&visible(text)).into_owned();
         if shown.contains('\n') {
             shown = shown.replace('\n', " ");
         }
@@ -67,10 +67,15 @@ impl Line {
             let column = if self.bytes > TABS_BYTES_MAX { 0 } else { self.width() };
             shown = expanded(&shown, column);
         }
+        self.add(meaning, &shown);
+    }
+
+    /// Adds what was in a line already.
+    fn add(&mut self, meaning: Meaning, shown: &str) {
         self.bytes += shown.len();
         match self.pieces.last_mut() {
-            Some(last) if last.meaning == meaning => last.text.push_str(&shown),
-            _ => self.pieces.push(Piece { text: shown, meaning }),
+            Some(last) if last.meaning == meaning => last.text.push_str(shown),
+            _ => self.pieces.push(Piece { text: shown.to_owned(), meaning }),
         }
     }
 
@@ -82,7 +87,7 @@ impl Line {
     /// Adds all of `other`.
     pub(crate) fn append(&mut self, other: &Self) {
         for piece in &other.pieces {
-            self.push(piece.meaning, &piece.text);
+            self.add(piece.meaning, &piece.text);
         }
     }
 
@@ -121,7 +126,7 @@ impl Line {
         };
         let mut row = Self::default();
         for cell in cells.iter().take_while(fits) {
-            row.push(cell.meaning, cell.text);
+            row.add(cell.meaning, cell.text);
         }
         row.push(Meaning::Aside, "…");
         row
@@ -144,7 +149,7 @@ impl Line {
             let room = columns.saturating_sub(row.width()).max(1);
             let end = row_end(&cells, start, room, wrap);
             for cell in cells.get(start..end).unwrap_or_default() {
-                row.push(cell.meaning, cell.text);
+                row.add(cell.meaning, cell.text);
             }
             rows.push(row);
             start = end;
@@ -165,9 +170,10 @@ impl Line {
     fn cells(&self) -> Vec<Cell<'_>> {
         let mut cells = Vec::new();
         for piece in &self.pieces {
-            cells.extend(piece.text.graphemes(true).map(|text| {
-                let text = measure::bounded(text);
-                Cell { text, meaning: piece.meaning, columns: measure::widths(text).1 }
+            cells.extend(piece.text.graphemes(true).map(|text| Cell {
+                text,
+                meaning: piece.meaning,
+                columns: measure::widths(text).1,
             }));
         }
         cells

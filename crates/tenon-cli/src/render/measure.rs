@@ -4,14 +4,16 @@
 //! as its members. Where they may disagree the larger width is reckoned with, and the box asks
 //! the terminal to jump to its edge.
 
+use std::borrow::Cow;
+
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns from one tab stop to the next inside a box.
 const TAB_COLUMNS: usize = 4;
 
-/// Marks on one character beyond which it is drawn without them: stacks of marks spill over the
-/// lines above and below.
+/// Marks on one character beyond which they are written out (`⟨U+0301⟩`): stacks of marks spill over
+/// the lines above and below.
 const MARKS_MAX: usize = 8;
 
 /// Text cut to a width.
@@ -39,14 +41,14 @@ pub(crate) fn widest(text: &str) -> usize {
 pub(crate) fn rows(line: &str, columns: usize, rows_max: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let (mut row, mut column, mut widest) = (Row::default(), 0, 0);
-    for grapheme in line.graphemes(true) {
+    for grapheme in bounded(line).graphemes(true) {
         let spaces;
         let grapheme = match grapheme {
             "\t" => {
                 spaces = " ".repeat(TAB_COLUMNS - column % TAB_COLUMNS);
                 spaces.as_str()
             }
-            other => bounded(other),
+            other => other,
         };
         let (narrow, wide) = widths(grapheme);
         if widest + wide > columns && !row.text.is_empty() {
@@ -66,7 +68,7 @@ pub(crate) fn rows(line: &str, columns: usize, rows_max: usize) -> Vec<Row> {
     rows
 }
 
-/// Returns `line` with its tabs as spaces and stacks of marks bounded: the rows of it are its parts.
+/// Returns `line` with its tabs as spaces and stacks of marks [`bounded`]: the rows of it are its parts.
 pub(crate) fn expanded(line: &str) -> String {
     rows(line, usize::MAX, 1).pop().unwrap_or_default().text
 }
@@ -103,12 +105,26 @@ pub(crate) fn is_doubtful(grapheme: &str) -> bool {
     narrow != wide || grapheme.contains('\u{fe0f}')
 }
 
-pub(crate) fn bounded(grapheme: &str) -> &str {
-    match grapheme.char_indices().nth(1 + MARKS_MAX) {
-        // Joined emoji are longer than any letter with its marks and take no room above it.
-        Some((end, _)) if !grapheme.contains('\u{200d}') => grapheme.get(..end).unwrap_or(grapheme),
-        _ => grapheme,
+/// Returns `text` with the marks of a stack that are too many written out. Nothing is left out.
+pub(crate) fn bounded(text: &str) -> Cow<'_, str> {
+    let judged = || {
+        text.chars().scan(0, |marks, character| {
+            *marks = if character.width() == Some(0) { *marks + 1 } else { 0 };
+            Some((character, *marks > MARKS_MAX))
+        })
+    };
+    if !judged().any(|(_, is_too_many)| is_too_many) {
+        return Cow::Borrowed(text);
     }
+    let mut shown = String::with_capacity(text.len());
+    for (character, is_too_many) in judged() {
+        if is_too_many {
+            shown.push_str(&format!("⟨U+{:04X}⟩", u32::from(character)));
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
 }
 
 #[cfg(test)]
@@ -165,9 +181,27 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_of_marks_is_bounded() {
-        let stack = format!("a{}", "\u{301}".repeat(500));
-        assert!(rows(&stack, 10, 1).remove(0).text.chars().count() <= 1 + MARKS_MAX);
+    fn marks_beyond_the_eighth_of_a_stack_are_written_out_and_nothing_else() {
+        let stack = |marks| format!("a{}", "\u{301}".repeat(marks));
+        assert_eq!(bounded(&(stack(10) + "b")), stack(8) + "⟨U+0301⟩⟨U+0301⟩b");
+        assert_eq!(rows(&stack(500), 80, 1).remove(0).text.matches('\u{301}').count(), MARKS_MAX);
+        for text in [
+            "क्ष्म्य हिन्दी ที่นี่ tiếng Việt",
+            "👩🏽‍❤️‍💋‍👨🏽👨‍👩‍👧‍👦👨‍👩‍👧‍👦",
+            &"स्त्".repeat(12),
+            &"\u{1112}\u{1161}\u{11ab}".repeat(9),
+        ] {
+            assert_eq!(bounded(text), text);
+        }
+    }
+
+    #[test]
+    fn of_what_is_made_visible_no_character_takes_a_sign_behind_it_into_its_grapheme() {
+        for (character, sign) in ('\u{80}'..='\u{1ffff}').flat_map(|c| [(c, "$"), (c, "…")]) {
+            let text = format!("{character}{sign}");
+            let shown = tenon_model::visible(&text);
+            assert_eq!(shown.graphemes(true).next_back(), Some(sign), "{character:?}");
+        }
     }
 
     #[test]
@@ -189,6 +223,21 @@ mod tests {
                 prop_assert!(one || row.width <= columns, "{row:?}");
             }
             prop_assert!(cut(&line, columns).width <= columns.max(3));
+        }
+
+        #[test]
+        fn every_sign_of_ascii_is_in_the_rows(
+            line in r"([!-~]|\PC|[\u{300}\u{302e}\u{600}\u{70f}\u{d4e}\u{9be}\u{200d}]{1,12}){0,30}",
+            columns in 2_usize..30,
+        ) {
+            let shown = tenon_model::visible(&line);
+            for text in [&*line, &*shown] {
+                let all: String =
+                    rows(text, columns, usize::MAX).into_iter().map(|row| row.text).collect();
+                let mut left = all.chars();
+                let mut signs = text.chars().filter(char::is_ascii);
+                prop_assert!(signs.all(|sign| left.any(|shown| shown == sign)), "{all}");
+            }
         }
     }
 }

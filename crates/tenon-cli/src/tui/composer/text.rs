@@ -260,7 +260,7 @@ fn shown(grapheme: &str) -> String {
     if grapheme == "\t" {
         "    ".to_owned()
     } else {
-        visible(measure::bounded(grapheme)).into_owned()
+        measure::bounded(&visible(grapheme)).into_owned()
     }
 }
 
