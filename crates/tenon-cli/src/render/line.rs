@@ -112,7 +112,7 @@ impl Line {
 
     /// Returns the line in one row, with an ellipsis if it is wider than `columns`.
     pub(crate) fn cut(&self, columns: usize) -> Self {
-        let cells = self.cells();
+        let cells = self.cells(usize::MAX, measure::widest);
         if cells.iter().map(|cell| cell.columns).sum::<usize>() <= columns {
             return self.clone();
         }
@@ -141,12 +141,36 @@ impl Line {
         first: &Self,
         rest: &Self,
     ) -> Vec<Self> {
-        let cells = self.cells();
+        self.broken(columns, wrap, [first, rest], measure::widest)
+    }
+
+    /// Returns the same in rows that no terminal cuts anything off, however wide it draws what is not
+    /// ASCII: for what a person must have seen. They are shorter than they would have to be on most.
+    pub(crate) fn wrapped_uncut(
+        &self,
+        columns: usize,
+        wrap: Wrap,
+        first: &Self,
+        rest: &Self,
+    ) -> Vec<Self> {
+        self.broken(columns, wrap, [first, rest], measure::most_columns)
+    }
+
+    fn broken(
+        &self,
+        columns: usize,
+        wrap: Wrap,
+        leads: [&Self; 2],
+        columns_of: fn(&str) -> usize,
+    ) -> Vec<Self> {
+        let room = |lead: &Self| columns.saturating_sub(columns_of(&lead.text())).max(1);
+        let [first, rest] = leads.map(|lead| (lead, room(lead)));
+        let cells = self.cells(first.1.min(rest.1), columns_of);
         let mut rows = Vec::new();
         let mut start = 0;
         loop {
-            let mut row = if rows.is_empty() { first.clone() } else { rest.clone() };
-            let room = columns.saturating_sub(row.width()).max(1);
+            let (lead, room) = if rows.is_empty() { first } else { rest };
+            let mut row = lead.clone();
             let end = row_end(&cells, start, room, wrap);
             for cell in cells.get(start..end).unwrap_or_default() {
                 row.add(cell.meaning, cell.text);
@@ -164,17 +188,21 @@ impl Line {
 
     /// Returns whether terminals may disagree about its width.
     pub(crate) fn is_doubtful(&self) -> bool {
-        self.cells().iter().any(|cell| measure::is_doubtful(cell.text))
+        self.cells(usize::MAX, measure::widest).iter().any(|cell| measure::is_doubtful(cell.text))
     }
 
-    fn cells(&self) -> Vec<Cell<'_>> {
+    /// Returns its graphemes, those of more than `columns_max` in single characters.
+    fn cells(&self, columns_max: usize, columns_of: fn(&str) -> usize) -> Vec<Cell<'_>> {
         let mut cells = Vec::new();
         for piece in &self.pieces {
-            cells.extend(piece.text.graphemes(true).map(|text| Cell {
-                text,
-                meaning: piece.meaning,
-                columns: measure::widths(text).1,
-            }));
+            let cell = |text| Cell { text, meaning: piece.meaning, columns: columns_of(text) };
+            for grapheme in piece.text.graphemes(true).map(cell) {
+                if grapheme.columns <= columns_max {
+                    cells.push(grapheme);
+                } else {
+                    cells.extend(grapheme.text.split_inclusive(|_| true).map(cell));
+                }
+            }
         }
         cells
     }
@@ -290,6 +318,22 @@ mod tests {
                 prop_assert!(all.iter().all(|row| row.width() <= columns));
                 let joined: String = all.iter().map(Line::text).collect();
                 prop_assert_eq!(joined.replace(' ', ""), text.replace(' ', ""));
+            }
+        }
+
+        #[test]
+        fn of_uncut_rows_no_terminal_cuts_anything_off(
+            text in r"([ -~]|\PC|[\u{300}\u{302e}\u{600}\u{70f}\u{d4e}\u{9be}\u{200d}㉈👩]{1,12}){0,30}",
+            columns in 8_usize..30,
+        ) {
+            let line = Line::plain(&text);
+            let (lead, rest) = (Line::plain("▌ "), Line::plain("      "));
+            for wrap in [Wrap::Words, Wrap::Anywhere] {
+                let rows = line.wrapped_uncut(columns, wrap, &lead, &rest);
+                let texts: Vec<String> = rows.iter().map(Line::text).collect();
+                prop_assert!(texts.iter().all(|row| measure::most_columns(row) <= columns), "{texts:?}");
+                let joined: String = texts.concat();
+                prop_assert_eq!(joined.replace([' ', '▌'], ""), line.text().replace([' ', '▌'], ""));
             }
         }
     }

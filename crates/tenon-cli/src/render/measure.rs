@@ -31,9 +31,23 @@ pub(crate) fn width(text: &str) -> usize {
     text.graphemes(true).map(|grapheme| grapheme.width()).sum()
 }
 
-/// Returns the most columns that a terminal may give to `text`.
+/// Returns the columns that `text` takes where emoji are drawn apart.
 pub(crate) fn widest(text: &str) -> usize {
     text.graphemes(true).map(|grapheme| widths(grapheme).1).sum()
+}
+
+/// Returns a number of columns that no terminal exceeds with `text`, whichever its tables and fonts
+/// are, and whether or not it draws what is of ambiguous width (EastAsianWidth.txt) wide.
+pub(crate) fn most_columns(text: &str) -> usize {
+    let most = |character: char| match character {
+        '\0'..='~' => 1,
+        // Latin, Greek and Cyrillic have letters of ambiguous width; symbols, emoji, East Asian text
+        // and what is not assigned are further on.
+        '\u{a1}'..='\u{2ff}' | '\u{370}'..='\u{45f}' | '\u{2000}'.. => 2,
+        // Some terminals give a mark a column of its own.
+        _ => character.width().unwrap_or(0).max(1),
+    };
+    text.chars().map(most).sum()
 }
 
 /// Returns `line` in rows of at most `columns` columns, tabs expanded; one empty row for an empty
@@ -192,6 +206,21 @@ mod tests {
             &"\u{1112}\u{1161}\u{11ab}".repeat(9),
         ] {
             assert_eq!(bounded(text), text);
+        }
+    }
+
+    #[test]
+    fn no_terminal_gives_a_text_more_columns_than_the_most() {
+        // What is wide below U+2000, and samples of what is where a person chose so.
+        let wide = ('\u{1100}'..='\u{115f}').chain("¡§°±·×ßàéüˇδЖяё".chars());
+        for character in wide.chain('\u{2000}'..=char::MAX) {
+            assert_eq!(most_columns(character.encode_utf8(&mut [0; 4])), 2, "{character:?}");
+        }
+        assert_eq!(most_columns("ls -l"), 5);
+        assert_eq!(most_columns("ไทย हि"), 6);
+        for character in '\u{a0}'..='\u{1ffff}' {
+            let text = format!("{character} 1{character} ❤{character}");
+            assert!(width(&text) <= widest(&text) && widest(&text) <= most_columns(&text));
         }
     }
 

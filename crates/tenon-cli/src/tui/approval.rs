@@ -172,7 +172,7 @@ impl Approval {
         let said = if self.is_too_long() { Text::ChoicesTooLong } else { Text::ChoicesUnseen };
         let said = Line::of(Meaning::Hint, said.template(language));
         let none = Line::default();
-        let mut keys = said.wrapped(columns, Wrap::Words, &none, &none);
+        let mut keys = said.wrapped_uncut(columns, Wrap::Words, &none, &none);
         keys.truncate(rows_max.saturating_sub(KEPT_ROWS).max(1));
         let (rows, _) = sections.within(rows_max.saturating_sub(keys.len()), columns, language);
         [rows, keys].concat()
@@ -200,13 +200,14 @@ impl Approval {
         let question = &self.question;
         let none = Line::default();
         let paragraph = |meaning, text: &str| {
-            Line::of(meaning, text).wrapped(columns, Wrap::Words, &none, &none)
+            Line::of(meaning, text).wrapped_uncut(columns, Wrap::Words, &none, &none)
         };
         let lead = Line::of(Meaning::Warning, "  ▌ ");
         let subject = folded(&question.subject);
         let lines = subject.lines().map(|line| Line::of(Meaning::Name, line));
-        let mut subject: Vec<Line> =
-            lines.flat_map(|line| line.wrapped(columns, Wrap::Anywhere, &lead, &lead)).collect();
+        let mut subject: Vec<Line> = lines
+            .flat_map(|line| line.wrapped_uncut(columns, Wrap::Anywhere, &lead, &lead))
+            .collect();
         let more = subject.len().saturating_sub(rows_max);
         subject.truncate(rows_max);
         if more > 0 {
@@ -238,14 +239,14 @@ impl Approval {
             let meaning = if is_asked_about { Meaning::Warning } else { Meaning::Plain };
             let (lead, rest) = (Line::plain("  "), Line::plain("      "));
             let line = Line::of(meaning, &part);
-            (is_asked_about, line.wrapped(columns, Wrap::Anywhere, &lead, &rest))
+            (is_asked_about, line.wrapped_uncut(columns, Wrap::Anywhere, &lead, &rest))
         };
         let parts = parts(&self.question, language);
         let said = Line::of(Meaning::Aside, Text::AskParts.template(language));
         let none = Line::default();
         // It says what the mark means, and stays with what is marked.
-        let head =
-            (!parts.is_empty()).then(|| (true, said.wrapped(columns, Wrap::Words, &none, &none)));
+        let head = (!parts.is_empty())
+            .then(|| (true, said.wrapped_uncut(columns, Wrap::Words, &none, &none)));
         head.into_iter().chain(parts.into_iter().map(wrapped)).collect()
     }
 
@@ -263,7 +264,7 @@ impl Approval {
         }
         let none = Line::default();
         let wrapped = |(meaning, text): &(Meaning, String)| {
-            Line::of(*meaning, text).wrapped(columns, Wrap::Words, &none, &none)
+            Line::of(*meaning, text).wrapped_uncut(columns, Wrap::Words, &none, &none)
         };
         said.iter().flat_map(wrapped).collect()
     }
@@ -296,7 +297,7 @@ impl Approval {
             let mut lead = Line::plain("  ");
             lead.push(Meaning::Hint, key);
             lead.push(Meaning::Plain, "  ");
-            rows.extend(Line::plain(&said).wrapped(columns, Wrap::Words, &lead, &rest));
+            rows.extend(Line::plain(&said).wrapped_uncut(columns, Wrap::Words, &lead, &rest));
         }
         rows
     }

@@ -88,12 +88,12 @@ impl ConflictQuestion {
     pub(crate) fn draw(&self, columns: usize, language: Language) -> Vec<Line> {
         let none = Line::default();
         let head = Line::of(Meaning::Warning, Text::ConflictHead.template(language));
-        let mut rows = head.wrapped(columns, Wrap::Words, &none, &none);
+        let mut rows = head.wrapped_uncut(columns, Wrap::Words, &none, &none);
         let lead = Line::of(Meaning::Warning, "  ▌ ");
         let shown = self.found.get(..FILES_SHOWN_MAX).unwrap_or(&self.found);
         for line in past::listed_asked(shown, language).lines() {
             let line = Line::of(Meaning::Name, line.trim_start());
-            rows.extend(line.wrapped(columns, Wrap::Anywhere, &lead, &lead));
+            rows.extend(line.wrapped_uncut(columns, Wrap::Anywhere, &lead, &lead));
         }
         let more = self.found.len() - shown.len();
         if more > 0 {
@@ -108,7 +108,7 @@ impl ConflictQuestion {
             lead.push(Meaning::Hint, key);
             lead.push(Meaning::Plain, "  ");
             let said = Line::plain(text.template(language));
-            rows.extend(said.wrapped(columns, Wrap::Words, &lead, &Line::plain("     ")));
+            rows.extend(said.wrapped_uncut(columns, Wrap::Words, &lead, &Line::plain("     ")));
         }
         rows
     }

@@ -132,7 +132,7 @@ fn take<'a>(
 
 fn wrapped(line: &Line, columns: usize) -> Vec<Line> {
     let lead = Line::of(Meaning::Aside, "│ ");
-    line.wrapped(columns, Wrap::Words, &lead, &lead)
+    line.wrapped_uncut(columns, Wrap::Words, &lead, &lead)
 }
 
 fn push(rows: &mut Vec<Line>, line: &DiffLine, columns: usize) {
@@ -144,7 +144,7 @@ fn push(rows: &mut Vec<Line>, line: &DiffLine, columns: usize) {
     for piece in line.pieces() {
         body.push(piece.meaning, &piece.text);
     }
-    rows.extend(body.wrapped(columns, Wrap::Anywhere, &lead, &rest));
+    rows.extend(body.wrapped_uncut(columns, Wrap::Anywhere, &lead, &rest));
 }
 
 #[cfg(test)]

@@ -12,10 +12,12 @@ use tokio::sync::oneshot;
 
 use super::{
     app::App,
+    approval::Approval,
     composer::{Composer, files::Files, history::History},
     conflict::ConflictQuestion,
     frame::frame,
     keyboard::{Event, KeyCode},
+    line::Line,
     picker::{Item, Pick, Picker},
     status::Facts,
     surface::{Size, Surface},
@@ -24,7 +26,7 @@ use super::{
 use crate::{
     config::RuleBook,
     past::Conflict,
-    render::Style,
+    render::{Style, measure},
     texts::{Language, Text},
 };
 
@@ -200,6 +202,32 @@ fn a_question_says_everything_in_both_languages() {
         scene.draw();
         assert!(scene.screen.screen().hide_cursor());
         insta::assert_snapshot!(format!("question_{columns}"), scene.rows());
+    }
+}
+
+#[test]
+fn a_question_shows_what_stands_behind_characters_that_join_or_that_terminals_draw_wider() {
+    let fillers =
+        ["\u{70f}".repeat(9), "㉈".repeat(37), "k\u{302e}".repeat(40), "ক\u{9be}".repeat(40)];
+    for (filler, columns) in fillers.iter().flat_map(|filler| [(filler, 30), (filler, 80)]) {
+        let command = format!("sudo echo EVIL {filler}>>~/.bashrc");
+        let action = Action::Run { command: command.clone() };
+        let decision = decide("bash", &action, &Rules::default(), Mode::Ask, &Places::default());
+        let question = Question {
+            call_id: "1".into(),
+            tool: "bash".into(),
+            subject: command,
+            arguments: json!({"content": format!(": {filler}$(touch EVIL)")}),
+            decision,
+            is_masked: false,
+        };
+        let rows = Approval::new(question, "config.toml".into()).whole(columns, Language::English);
+        let texts: Vec<String> = rows.iter().map(Line::text).collect();
+        assert!(texts.iter().all(|row| measure::most_columns(row) <= columns), "{texts:#?}");
+        let all: String = texts.concat().replace([' ', '▌', '│'], "");
+        for part in [">>~/.bashrcIn", ">~/.bashrcecho", "$(touchEVIL)"] {
+            assert!(all.contains(part), "{part}: {texts:#?}");
+        }
     }
 }
 
