@@ -71,6 +71,8 @@ pub enum Missing {
     },
     /// Protected names or toolchains in the workspace came and went while the walls were made around them.
     NamesChanged,
+    /// What leads to keys and credentials was exchanged more often than it is known where it led.
+    ClosedPlaces,
     /// A folder that a call was granted is not there.
     Folder {
         /// The folder.
@@ -178,6 +180,10 @@ impl SandboxError {
                 "try again once no other program makes and removes protected names or toolchains there \
                  (`.vscode`, `.git/hooks`, `~/.cargo`)"
             }
+            Missing::ClosedPlaces => {
+                "put links at places of keys and credentials back as they were (`ls -ld ~/.??*` shows them), or \
+                 start tenon anew"
+            }
             Missing::Proxy => "use tier A or B, or open the whole network for the session",
             Missing::Folder { .. } => "put the folder back where it was",
             Missing::State { .. } => {
@@ -207,6 +213,7 @@ impl SandboxError {
             self.missing,
             Missing::WholeFileSystem
                 | Missing::NamesChanged
+                | Missing::ClosedPlaces
                 | Missing::Folder { .. }
                 | Missing::Helper
                 | Missing::Room
@@ -263,6 +270,9 @@ impl fmt::Display for SandboxError {
             Missing::NamesChanged => {
                 formatter.write_str("names in the workspace changed while the walls were made")
             }
+            Missing::ClosedPlaces => formatter.write_str(
+                "links at places of keys and credentials were exchanged more often than is remembered",
+            ),
             Missing::Proxy => formatter.write_str("single hosts cannot be let through"),
             Missing::Folder { path } => {
                 write!(formatter, "{} is not there, or behind a link", path.display())

@@ -300,6 +300,7 @@ texts! {
     "{path} can be changed by others than root", "root 以外的用户可以更改 {path}";
     "bubblewrap ended: {said}", "bubblewrap 已结束：{said}";
     "names in the workspace changed while the walls were made", "建立沙箱时，工作区中的名称有变化";
+    "links at places of keys and credentials were exchanged more often than is remembered", "密钥和凭据所在位置的链接更换次数过多，已无法全部记住";
     "{path} is not there", "{path} 不存在";
     "{path} is not there, or behind a link", "{path} 不存在，或在链接之后";
     "commands could write tenon's own state, {path}", "命令可能改写 tenon 自己的状态文件夹 {path}";
@@ -327,6 +328,7 @@ texts! {
     "start in a folder below /", "在 / 之下的某个文件夹中启动";
     "put the folder back where it was", "把该文件夹放回原处";
     "try again once no other program makes and removes protected names or toolchains there (`.vscode`, `.git/hooks`, `~/.cargo`)", "等没有其他程序在那里创建和删除受保护的名称或工具链（`.vscode`、`.git/hooks`、`~/.cargo`）后再试";
+    "put links at places of keys and credentials back as they were (`ls -ld ~/.??*` shows them), or start tenon anew", "把密钥和凭据所在位置的链接恢复原样（用 `ls -ld ~/.??*` 查看），或重新启动 tenon";
     "let XDG_STATE_HOME name a folder outside of the workspace, without links that lie in it", "让 XDG_STATE_HOME 指向工作区之外的文件夹，且路径中没有位于工作区内的链接";
     "start in a folder beneath the top of that disk or volume, so that it is kept beside that folder; let XDG_STATE_HOME name a folder on it that is in no folder of the session; or set `undo = false`", "从该磁盘或卷的顶层之下的某个文件夹启动，这些内容便会保存在那个文件夹旁边；或让 XDG_STATE_HOME 指向该磁盘上不属于本会话任何文件夹的文件夹；或设置 `undo = false`";
     "make room there, and see that the folder `own` in it belongs to you and that nobody else can write it; or let XDG_STATE_HOME name a folder that you can write", "请在那里腾出空间，并确认其中的文件夹 `own` 属于你，且其他用户不能写入；或让 XDG_STATE_HOME 指向一个你可以写入的文件夹";

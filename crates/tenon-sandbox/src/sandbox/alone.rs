@@ -11,6 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Settings;
+use super::closed::Closed;
 use super::plan::walls_alone;
 use super::stamp::Stamp;
 use crate::linux::landlock::Rules;
@@ -45,6 +46,7 @@ impl Alone {
         profile: &Profile,
         repositories: &[PathBuf],
         scratch: Option<&Path>,
+        closed: &Closed,
         mounts: &Mounts,
     ) -> Result<Self, SandboxError> {
         settings.check_state(Tier::C, mounts)?;
@@ -60,7 +62,8 @@ impl Alone {
         if top.is_err() && within_walls() {
             return Err(SandboxError::new(Tier::C, Missing::Unlisted));
         }
-        let (walls, looked_at) = walls_alone(settings, profile, repositories, scratch, mounts);
+        let (walls, looked_at) =
+            walls_alone(settings, profile, repositories, scratch, closed, mounts);
         let rules = Rules::of(&walls).map_err(|error| {
             let errno = Errno::from_io_error(&error).unwrap_or(Errno::NOTSUP);
             SandboxError::refused(Tier::C, Wall::Landlock.refused(errno))

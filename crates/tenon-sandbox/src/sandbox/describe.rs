@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::closed::Closed;
 use super::own_folders::OwnFolders;
 use super::plan::{COVERED, PRIVATE, Plan, plan, walls_alone, walls_inside};
 use super::repositories::repositories;
@@ -130,8 +131,9 @@ impl Sandbox {
         if state.tier == Some(Tier::C) {
             let repositories = state.repositories.clone().unwrap_or_default();
             let path = of_user(state.folders.as_ref(), path)?;
+            let closed = state.closed.clone();
             drop(state);
-            return out_of_sight_alone(&shared.settings, profile, &repositories, &path);
+            return out_of_sight_alone(&shared.settings, profile, &repositories, &closed, &path);
         }
         let planned = state.plans.iter().find(|planned| planned.key == key)?;
         out_of_sight(&shared.settings, &planned.plan.layout.steps, &planned.secrets.all, path)
@@ -240,9 +242,8 @@ impl Sandbox {
         let repositories =
             state.repositories.clone().unwrap_or_else(|| repositories(&shared.settings));
         let (settings, mounts) = (&shared.settings, Mounts::of_this_process());
-        let plan = plan(settings, profile, &repositories, &mounts).ok();
-        let secrets =
-            |plan: &Plan| plan.secrets(settings, OfSystem::find(&settings.roots), &mounts);
+        let plan = plan(settings, profile, &repositories, &state.closed, &mounts).ok();
+        let secrets = |plan: &Plan| plan.secrets(OfSystem::find(&settings.roots), &mounts);
         let inside = plan.map(|plan| (secrets(&plan), plan));
         let has_namespaces = matches!(tier, Tier::A | Tier::B);
         let (walls, scratch) = match &inside {
@@ -259,7 +260,11 @@ impl Sandbox {
                 let scratch = plan.scratch().iter().filter(|path| !layers.contains(path));
                 (walls, scratch.cloned().collect())
             }
-            _ => (walls_alone(settings, profile, &repositories, None, &mounts).0, Vec::new()),
+            _ => {
+                let closed = &state.closed;
+                let alone = walls_alone(settings, profile, &repositories, None, closed, &mounts);
+                (alone.0, Vec::new())
+            }
         };
         let (emptied, kept) = match &inside {
             Some((_, plan)) if has_namespaces => within_readable(plan),
@@ -333,6 +338,7 @@ pub(super) fn out_of_sight_alone(
     settings: &Settings,
     profile: &Profile,
     repositories: &[PathBuf],
+    closed: &Closed,
     path: &Path,
 ) -> Option<OutOfSight> {
     let roots = settings.roots.iter().map(|root| canonical_or_lexical(root));
@@ -340,8 +346,8 @@ pub(super) fn out_of_sight_alone(
         return None;
     }
     let mounts = Mounts::of_this_process();
-    let plan = plan(settings, profile, repositories, &mounts).ok()?;
-    let secrets = plan.secrets(settings, OfSystem::find(&settings.roots), &mounts).all;
+    let plan = plan(settings, profile, repositories, closed, &mounts).ok()?;
+    let secrets = plan.secrets(OfSystem::find(&settings.roots), &mounts).all;
     match out_of_sight(settings, &plan.layout.steps, &secrets, path)? {
         OutOfSight::Private(folder) => Some(OutOfSight::Covered(folder)),
         why => Some(why),

@@ -6,6 +6,7 @@
 
 mod again;
 mod alone;
+mod closed;
 mod describe;
 mod git_settings;
 mod homes;
@@ -45,7 +46,7 @@ use self::alone::Alone;
 pub use self::describe::{Description, OutOfSight};
 pub use self::listeners::listens_on_loopback;
 use self::own_folders::OwnFolders;
-use self::plan::{plan, walls_inside};
+use self::plan::{closed_alone, plan, walls_inside};
 pub use self::programs::{ProgramOutOfSight, has_rights_of_another};
 use self::repositories::repositories;
 pub use self::repositories::{is_in_repository_outside, repositories_outside};
@@ -509,11 +510,16 @@ impl Shared {
         let (settings, mounts) = (&self.settings, LazyCell::new(Mounts::of_this_process));
         if state.folders.is_none() {
             let profile = self.session_profile(Network::Off);
-            let plan = plan(settings, &profile, &repositories, &mounts).ok();
+            let plan = plan(settings, &profile, &repositories, &state.closed, &mounts).ok();
             state.folders = OwnFolders::new(settings, plan.as_ref(), &mounts).ok();
         }
         let scratch = state.folders.as_ref().and_then(OwnFolders::writable);
-        let make = || Alone::new(settings, profile, &repositories, scratch, &mounts);
+        let closed = &mut state.closed;
+        let make = || {
+            let found = closed.take_in(&closed_alone(settings));
+            found.map_err(|missing| SandboxError::new(Tier::C, missing))?;
+            Alone::new(settings, profile, &repositories, scratch, closed, &mounts)
+        };
         let (walls, rules) = state.alone.of_a_call(profile, make)?;
         let folders = walls.writable.clone();
         let launch = self.launch(walls, Via::Fresh, Tier::C, folders);
@@ -536,7 +542,7 @@ impl Shared {
         if let Some(planned) = state.plans.iter_mut().find(|planned| planned.key == key) {
             let of_system = || OfSystem::find(&self.settings.roots);
             let mounts = Mounts::of_this_process;
-            let find = || planned.plan.secrets(&self.settings, of_system(), &mounts());
+            let find = || planned.plan.secrets(of_system(), &mounts());
             planned.secrets.renew(find);
             return Ok(planned.clone());
         }
@@ -549,12 +555,14 @@ impl Shared {
         // Starts while it is planned what it is to make.
         let begun = if tier == Tier::A { Some(Begun::new()?) } else { None };
         let mounts = Mounts::of_this_process();
-        let plan = plan(&self.settings, &key, &repositories, &mounts)?;
+        let plan = plan(&self.settings, &key, &repositories, &state.closed, &mounts)?;
+        let found = state.closed.take_in(&plan.closed);
+        found.map_err(|missing| SandboxError::new(tier, missing))?;
         let of_system = OfSystem::begin(&self.settings);
         let making = begun.map(|begun| begun.make(&plan.layout)).transpose()?;
         // While it makes it.
         let of_system = OfSystem::found(of_system, &self.settings.roots);
-        let secrets = plan.secrets(&self.settings, of_system, &mounts);
+        let secrets = plan.secrets(of_system, &mounts);
         let (tree, private) = match making {
             Some(making) => {
                 let (helper, handles) = making.hold(&secrets.in_sight)?;

@@ -132,7 +132,7 @@ fn make_home(
         return Ok(None);
     }
     std::fs::create_dir(&path)?;
-    let mut left_out = plan.secrets(settings, OfSystem::find(&settings.roots), mounts).all;
+    let mut left_out = plan.secrets(OfSystem::find(&settings.roots), mounts).all;
     left_out.extend(layout.instead.iter().map(|file| file.path.clone()));
     left_out.retain(|path| std::fs::symlink_metadata(path).is_ok());
     let home = Home { path, instead_of: [named.to_path_buf(), real] };

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::closed::Closed;
 use super::git_settings::git_settings;
 use super::homes::{Homes, home_folder, real_home};
 use super::pins::Pins;
@@ -51,8 +52,9 @@ pub(super) struct Plan {
     /// The session's, where their names lead.
     own_roots: Vec<PathBuf>,
     repositories: Vec<PathBuf>,
-    /// Files that commands would have been given something else for, where that cannot be.
-    concealed: Vec<PathBuf>,
+    /// What was closed when it was planned, and files that commands would have been given something else for, where that
+    /// cannot be.
+    pub(super) closed: BTreeSet<PathBuf>,
     scratch: Vec<PathBuf>,
     /// HOME of commands where it is not at the place of the user's.
     pub(super) home_elsewhere: Option<PathBuf>,
@@ -106,23 +108,17 @@ impl Plan {
     }
 
     /// Looks for the rest of what no call sees.
-    pub(super) fn secrets(
-        &self,
-        settings: &Settings,
-        of_system: OfSystem,
-        mounts: &Mounts,
-    ) -> Secrets {
-        let home = settings.home.as_deref().and_then(real_home);
-        let (known, steps) = (&self.concealed, &self.layout.steps);
-        Secrets::find(settings, home.as_deref(), of_system, known, steps, mounts)
+    pub(super) fn secrets(&self, of_system: OfSystem, mounts: &Mounts) -> Secrets {
+        Secrets::find(of_system, &self.closed, &self.layout.steps, mounts)
     }
 }
 
-/// Plans what tier A needs for calls with this profile.
+/// Plans what tier A needs for calls with this profile, where some places were closed before.
 pub(super) fn plan(
     settings: &Settings,
     profile: &Profile,
     repositories: &[PathBuf],
+    closed: &Closed,
     mounts: &Mounts,
 ) -> Result<Plan, SandboxError> {
     // Tier B is held as well as tier A.
@@ -154,7 +150,8 @@ pub(super) fn plan(
     parts.retain(|path, part| {
         !matches!(part, Part::File { .. }) || !roots.iter().any(|root| path.starts_with(root))
     });
-    let pins = put_roots(settings, real.as_deref(), &roots, mounts, &mut parts);
+    let closed = closed.with(secrets::named_ones(settings, real.as_deref()));
+    let pins = put_roots((settings, &closed), real.as_deref(), &roots, mounts, &mut parts);
     ways::put_links(settings, &mut parts);
     scratch.retain(|path| !roots.contains(path));
     scratch.extend(["/dev/shm", "/dev/pts", "/dev/tty"].map(PathBuf::from));
@@ -181,7 +178,7 @@ pub(super) fn plan(
         layers,
         own_roots,
         repositories: repositories.to_vec(),
-        concealed,
+        closed: closed.into_iter().chain(concealed).collect(),
         scratch,
         roots: roots.into_iter().chain(pins.planned.iter().cloned()).map(with_identity).collect(),
         home_elsewhere: elsewhere,
@@ -234,7 +231,7 @@ fn covers() -> BTreeMap<PathBuf, Part> {
 
 /// Puts the roots where they are, and returns what in them cannot be renamed.
 fn put_roots(
-    settings: &Settings,
+    (settings, secret): (&Settings, &BTreeSet<PathBuf>),
     home: Option<&Path>,
     roots: &[PathBuf],
     mounts: &Mounts,
@@ -246,8 +243,9 @@ fn put_roots(
     };
     parts.extend(roots.iter().map(kept));
     let only_read = parts.iter().filter(|(_, part)| part.is_only_read());
-    let mut closed: Vec<PathBuf> = only_read.map(|(path, _)| path.clone()).collect();
-    closed.extend(secrets::named(settings, home, mounts));
+    let mut closed: Vec<PathBuf> = secret.iter().cloned().collect();
+    secrets::add_other_names(&mut closed, mounts);
+    closed.extend(only_read.map(|(path, _)| path.clone()));
     closed.extend(settings.state_folders(mounts));
     // What is only read, or a part of its own, stays where it is.
     let is_writable = |path: &Path| {
@@ -428,6 +426,7 @@ pub(super) fn walls_alone(
     profile: &Profile,
     repositories: &[PathBuf],
     scratch: Option<&Path>,
+    closed: &Closed,
     mounts: &Mounts,
 ) -> (Walls, Vec<(PathBuf, Option<Stamp>)>) {
     let home = settings.home.as_deref().and_then(home_folder);
@@ -436,10 +435,8 @@ pub(super) fn walls_alone(
     left_out.push(PathBuf::from("/dev"));
     left_out.extend(homes::closed(settings, home.as_deref(), &canonical(&left_out), mounts));
     left_out.extend(home.clone());
-    let shown: Vec<_> = settings.shown.iter().map(|(path, _)| canonical_or_lexical(path)).collect();
-    let of_system = OfSystem::find(&settings.roots);
-    let real = settings.home.as_deref().and_then(real_home);
-    let secret = Secrets::find(settings, real.as_deref(), of_system, &shown, &[], mounts).all;
+    let closed = closed.with(closed_alone(settings));
+    let secret = Secrets::find(OfSystem::find(&settings.roots), &closed, &[], mounts).all;
     left_out.extend_from_slice(&secret);
     left_out.extend(settings.state_folders(mounts));
     let mut listing = Listing::default();
@@ -464,6 +461,13 @@ pub(super) fn walls_alone(
     looked_at.extend(tops.map(|path| (path.clone(), Stamp::of(path, Names::Any))));
     let internet = profile.network == Network::On;
     (Walls { readable, writable, has_rules: false, internet, only_reads, inside: None }, looked_at)
+}
+
+/// Returns what is closed to calls in tier C now, besides what is root's.
+pub(super) fn closed_alone(settings: &Settings) -> Vec<PathBuf> {
+    let home = settings.home.as_deref().and_then(real_home);
+    let shown = settings.shown.iter().map(|(path, _)| canonical_or_lexical(path));
+    secrets::named_ones(settings, home.as_deref()).chain(shown).collect()
 }
 
 /// Names that may be read, and what was looked at to find them.

@@ -66,9 +66,12 @@ impl Sandbox {
     #[must_use]
     pub fn folders_out_of_sight(&self, profile: &Profile, path: &OsStr) -> Vec<PathBuf> {
         let settings = &self.shared.settings;
-        let known = self.shared.lock().repositories.clone();
+        let state = self.shared.lock();
+        let (known, closed) = (state.repositories.clone(), state.closed.clone());
+        drop(state);
         let repositories = known.unwrap_or_else(|| repositories(settings));
-        let look = |place: &Path| out_of_sight_alone(settings, profile, &repositories, place);
+        let look =
+            |place: &Path| out_of_sight_alone(settings, profile, &repositories, &closed, place);
         let mut found: Vec<PathBuf> = Vec::new();
         for folder in folders(path) {
             let is_new = !found.contains(&folder) && kind(&folder) == Some(FileType::Directory);

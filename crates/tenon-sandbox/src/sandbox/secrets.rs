@@ -122,16 +122,12 @@ pub(super) struct Secrets {
 impl Secrets {
     /// Looks for the rest of them, for a file tree of these steps. Some are known.
     pub(super) fn find(
-        settings: &Settings,
-        home: Option<&Path>,
         OfSystem { closed, looked_at }: OfSystem,
-        known: &[PathBuf],
+        known: &BTreeSet<PathBuf>,
         steps: &[Step],
         mounts: &Mounts,
     ) -> Self {
-        let mut all: Vec<_> = named_ones(settings, home).collect();
-        all.extend(closed);
-        all.extend_from_slice(known);
+        let mut all: Vec<_> = known.iter().cloned().chain(closed).collect();
         add_other_names(&mut all, mounts);
         let in_sight = in_sight(&all, steps);
         Self { all, in_sight, looked_at }
@@ -201,22 +197,18 @@ pub(super) fn of_root() -> impl Iterator<Item = PathBuf> {
     ROOT_SECRETS.iter().map(PathBuf::from)
 }
 
-/// Returns what of HOME and of tenon's own no command may read, by each path at which it is found or will be.
-pub(super) fn named(settings: &Settings, home: Option<&Path>, mounts: &Mounts) -> Vec<PathBuf> {
-    let mut found: Vec<_> = named_ones(settings, home).collect();
-    add_other_names(&mut found, mounts);
-    found
-}
-
 /// Adds the other paths at which the same is found.
-fn add_other_names(paths: &mut Vec<PathBuf>, mounts: &Mounts) {
+pub(super) fn add_other_names(paths: &mut Vec<PathBuf>, mounts: &Mounts) {
     let named: Vec<_> = paths.iter().flat_map(|path| mounts.other_names(path)).collect();
     paths.extend(named);
 }
 
 /// Returns what of HOME and of tenon's own no command may read, as it is found or will be: a person may
 /// log in somewhere while the session lasts.
-fn named_ones(settings: &Settings, home: Option<&Path>) -> impl Iterator<Item = PathBuf> {
+pub(super) fn named_ones(
+    settings: &Settings,
+    home: Option<&Path>,
+) -> impl Iterator<Item = PathBuf> {
     let end = |path: PathBuf| resolved(&path).map_or(path, |(end, _)| end);
     names(settings, home).map(end)
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::alone::AllAlone;
+use super::closed::Closed;
 use super::own_folders::OwnFolders;
 use super::plan::Plan;
 use super::scratch::Scratch;
@@ -26,6 +27,7 @@ pub(super) struct State {
     /// A command ran in this tier, so it is the one.
     pub(super) proven: bool,
     pub(super) repositories: Option<Vec<PathBuf>>,
+    pub(super) closed: Closed,
     /// The newest last.
     pub(super) plans: Vec<Planned>,
     pub(super) guard: Guard,

@@ -124,6 +124,7 @@ fn every_wall_that_cannot_be_had_has_a_row_and_so_has_what_mends_it() {
         Missing::Bubblewrap { said: "Unknown option --bind-fd".to_owned() },
         Missing::Bubblewrap { said: "no".to_owned() },
         Missing::NamesChanged,
+        Missing::ClosedPlaces,
         Missing::Folder { path: "/a".into() },
         Missing::State { path: "/a".into() },
         Missing::UndoStore { path: "/a".into() },

@@ -12,6 +12,7 @@ mod helpers;
 mod jobs;
 mod later_secrets;
 mod lifetime;
+mod linked_secrets;
 mod memory;
 mod network;
 mod processes;
