@@ -54,12 +54,12 @@ pub fn look_after_own(state: &Path) -> Vec<OwnLookedAfter> {
 
 impl OwnLookedAfter {
     fn look_after(&mut self, state: &Path, noted: Noted) {
-        let Noted { roots, named, led_to, items, frozen } = noted;
+        let Noted { roots, named, led_to, items, frozen, ways } = noted;
         let place = |path: &Path| Place::own(path, &roots);
         let led_to = led_to.iter().filter_map(|path| place(path)).collect();
         let before = items.into_iter().filter_map(|(path, item)| Some((place(&path)?, item)));
         let before: BTreeMap<Place, Item> = before.collect();
-        let own = Own::noted(named, led_to);
+        let own = Own::noted(named, ways, led_to);
         let mut guard = Guard { before, own, frozen, roots, ..Guard::default() };
         let mut after = guard.own.after(&guard.roots, &guard.before, Stamps::HoldIn(&[]));
         self.changes.extend(guard.put_back_permissions(&mut after));

@@ -134,10 +134,14 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Returns a guard that looks through so many folders, and whatever is at the paths `own`. What that
-    /// was is noted in `state`, where guards of other sessions find what this one goes by.
-    pub(crate) fn new(folders_max: usize, own: Vec<PathBuf>, state: Option<PathBuf>) -> Self {
-        let (most, own) = (Limits::before(folders_max), Own::new(own));
+    /// Returns a guard that looks through so many folders, whatever is at the paths `own`, and links on the `ways` to
+    /// secrets. What these were is noted in `state`, where guards of other sessions find what this one goes by.
+    pub(crate) fn new(
+        folders_max: usize,
+        (own, ways): (Vec<PathBuf>, Vec<PathBuf>),
+        state: Option<PathBuf>,
+    ) -> Self {
+        let (most, own) = (Limits::before(folders_max), Own::new(own, ways));
         Self { most, own, state, ..Self::default() }
     }
 
@@ -238,12 +242,11 @@ impl Guard {
     /// Tells guards of other sessions what this one goes by.
     fn say(&mut self, turn: Option<&Turn>) -> Result<(), Errno> {
         let (Some(seat), Some(turn)) = (&mut self.seat, turn) else { return Ok(()) };
-        let own = if self.own.has_more() { &[] } else { self.own.led_to() };
         let saying = Saying {
             roots: &self.roots,
             levels: self.left.whole_levels(),
             frozen: &self.frozen,
-            own: own.iter().map(Place::path).collect(),
+            own: self.own.looked_at(),
             included: self.included.keys().map(Place::path).collect(),
             items: &self.before,
         };

@@ -43,6 +43,7 @@ pub(super) struct Noted {
     pub(super) led_to: Vec<PathBuf>,
     pub(super) items: Vec<(PathBuf, Item)>,
     pub(super) frozen: Vec<(PathBuf, Identity)>,
+    pub(super) ways: Vec<PathBuf>,
 }
 
 /// A note on disk that is this program's own.
@@ -214,6 +215,7 @@ impl Noted {
             led_to,
             items: items.map(|(place, item)| (place.path(), item.clone())).collect(),
             frozen: frozen.to_vec(),
+            ways: own.ways().to_vec(),
         })
     }
 }
@@ -232,6 +234,7 @@ impl Sendable for Noted {
             writer.number(*device);
             writer.number(*inode);
         });
+        writer.list(&self.ways);
     }
 }
 
@@ -244,6 +247,7 @@ impl Readable for Noted {
             items: reader.each(|reader| Some((reader.path()?, Item::read(reader)?)))?,
             frozen: reader
                 .each(|reader| Some((reader.path()?, (reader.number()?, reader.number()?))))?,
+            ways: reader.paths()?,
         })
     }
 }

@@ -1,11 +1,12 @@
 //! What tenon takes its own settings from, and a person's programs at every start, where commands can
-//! write it: files that are protected by where they are, whatever their names.
+//! write it: files that are protected by where they are, whatever their names. And links at places of secrets: who
+//! takes one away has what it led to as an ordinary file, once nobody knows that it did.
 //!
 //! Each path is followed as whoever reads the settings follows it, so that a link on the way counts
 //! like the file. What a link leads to that a command made is somebody else's: the link alone counts.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::folder::open_folder_at;
 use super::item::Item;
@@ -18,20 +19,24 @@ use crate::links::{leads_into, resolved};
 pub(super) struct Own {
     /// The paths, as they are named.
     named: Vec<PathBuf>,
-    /// What they led to before the commands that run now, and the links on the way.
+    /// Where secrets are: of these the links on the way count alone.
+    ways: Vec<PathBuf>,
+    /// What the paths led to before the commands that run now, and the links on the way of all.
     led_to: Vec<Place>,
+    /// What the ways led to.
+    ends: Vec<PathBuf>,
     /// Whether there was more than a look goes through: then what is found afterwards need not be new.
     has_more: bool,
 }
 
 impl Own {
-    pub(super) fn new(named: Vec<PathBuf>) -> Self {
-        Self { named, ..Self::default() }
+    pub(super) fn new(named: Vec<PathBuf>, ways: Vec<PathBuf>) -> Self {
+        Self { named, ways, ..Self::default() }
     }
 
     /// Returns what was noted of paths.
-    pub(super) fn noted(named: Vec<PathBuf>, led_to: Vec<Place>) -> Self {
-        Self { named, led_to, has_more: false }
+    pub(super) fn noted(named: Vec<PathBuf>, ways: Vec<PathBuf>, led_to: Vec<Place>) -> Self {
+        Self { led_to, ..Self::new(named, ways) }
     }
 
     pub(super) fn has_more(&self) -> bool {
@@ -42,8 +47,19 @@ impl Own {
         &self.named
     }
 
+    pub(super) fn ways(&self) -> &[PathBuf] {
+        &self.ways
+    }
+
     pub(super) fn led_to(&self) -> &[Place] {
         &self.led_to
+    }
+
+    /// Returns all places at which something would be known that is there; none where there was more than a look goes
+    /// through.
+    pub(super) fn looked_at(&self) -> Vec<PathBuf> {
+        let led_to = self.led_to.iter().map(Place::path);
+        if self.has_more { Vec::new() } else { led_to.chain(self.ends.iter().cloned()).collect() }
     }
 
     /// Returns what is there before commands. What is as in `known` is not read again.
@@ -54,8 +70,15 @@ impl Own {
     ) -> BTreeMap<Place, Item> {
         // What leads past all roots no command can lead elsewhere: nearly always that is all.
         self.named.retain(|path| leads_into(path, roots));
+        self.ways.retain(|path| leads_into(path, roots));
         let mut look = Look::new(known, Stamps::Hold);
         self.led_to = look.follow(&self.named, roots, &|_, _| true);
+        let ends = self.ways.iter().filter_map(|way| {
+            let (links, end) = look.follow_one(way, roots, &|_, _| true);
+            self.led_to.extend(links);
+            end.map(|end| end.path())
+        });
+        self.ends = ends.collect();
         self.has_more = !look.scan.left.are_left();
         look.end()
     }
@@ -82,6 +105,9 @@ impl Own {
         let is_as_before =
             |place: &Place, link: &Item| before.get(place).is_some_and(|known| known.is_same(link));
         look.follow(&self.named, roots, &is_as_before);
+        for way in &self.ways {
+            look.follow_one(way, roots, &is_as_before);
+        }
         look.end()
     }
 }
@@ -108,23 +134,36 @@ impl<'a> Look<'a> {
         may_follow: &dyn Fn(&Place, &Item) -> bool,
     ) -> Vec<Place> {
         let mut led_to = Vec::new();
-        let (stamps, known) = (self.stamps, self.known);
-        let known = |place: &Place| known.get(place).filter(|_| stamps.hold_at(place));
-        for (end, links) in named.iter().filter_map(|path| resolved(path)) {
-            let mut links = links.iter().filter_map(|link| Place::own(link, roots));
-            let leads_on = links.all(|place| {
-                let Some(link) = look(&place, known(&place)) else { return false };
-                let may_follow = may_follow(&place, &link);
-                led_to.push(place.clone());
-                self.links.insert(place, link);
-                may_follow
-            });
-            if let Some(end) = Place::own(&end, roots).filter(|_| leads_on) {
+        for path in named {
+            let (links, end) = self.follow_one(path, roots, may_follow);
+            led_to.extend(links);
+            if let Some(end) = end {
                 self.all(&end);
                 led_to.push(end);
             }
         }
         led_to
+    }
+
+    /// Does the same for the links of one path, and returns its end if they may all be followed.
+    fn follow_one(
+        &mut self,
+        path: &Path,
+        roots: &[PathBuf],
+        may_follow: &dyn Fn(&Place, &Item) -> bool,
+    ) -> (Vec<Place>, Option<Place>) {
+        let (mut followed, known) = (Vec::new(), self.known);
+        let known = |place: &Place| known.get(place).filter(|_| self.stamps.hold_at(place));
+        let Some((end, links)) = resolved(path) else { return (followed, None) };
+        let mut links = links.iter().filter_map(|link| Place::own(link, roots));
+        let leads_on = links.all(|place| {
+            let Some(link) = look(&place, known(&place)) else { return false };
+            let may_follow = may_follow(&place, &link);
+            followed.push(place.clone());
+            self.links.insert(place, link);
+            may_follow
+        });
+        (followed, Place::own(&end, roots).filter(|_| leads_on))
     }
 
     fn all(&mut self, place: &Place) {

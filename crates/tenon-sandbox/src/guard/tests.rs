@@ -310,7 +310,7 @@ fn what_a_command_hides_behind_folders_of_its_own_is_found() {
             (from..to).for_each(|n| std::fs::create_dir_all(root.join(format!("a/{n}"))).unwrap());
         };
         make(0, before);
-        let mut guard = Guard::new(most, Vec::new(), None);
+        let mut guard = Guard::new(most, Default::default(), None);
         guard.begin(std::slice::from_ref(&root), &[], Journaled::Nowhere).unwrap();
         make(before, 2_100);
         #[expect(clippy::disallowed_methods, reason = "plays the command")]
@@ -535,7 +535,7 @@ fn what_a_command_did_that_nobody_waited_for_is_put_back_by_the_next_program() {
         std::fs::create_dir(path).unwrap();
     }
     let own = root.join(".profile");
-    let mut guard = Guard::new(100, vec![own.clone()], Some(state.clone()));
+    let mut guard = Guard::new(100, (vec![own.clone()], vec![]), Some(state.clone()));
     guard.begin(std::slice::from_ref(&root), &[], Journaled::Nowhere).unwrap();
     std::fs::write(&own, "evil").unwrap();
     assert_eq!(look_after_own(&state), [], "its program lives");
@@ -545,4 +545,44 @@ fn what_a_command_did_that_nobody_waited_for_is_put_back_by_the_next_program() {
     assert!(found.len() == 1 && !own.exists(), "{found:?}");
     let kept = found[0].kept.as_ref().unwrap().join(own.strip_prefix("/").unwrap());
     assert_eq!(std::fs::read(kept).unwrap(), b"evil");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "plays the command and its person")]
+fn of_places_of_secrets_links_alone_are_put_back_also_by_the_next_program() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    let (root, state) = (top.join("home"), top.join("state"));
+    let at = |name: &str| root.join(name);
+    for path in [&state, &at("dotfiles/aws"), &at(".kube")] {
+        std::fs::create_dir_all(path).unwrap();
+    }
+    symlink("dotfiles/aws", at(".aws")).unwrap();
+    symlink("dotfiles/netrc", at(".netrc")).unwrap();
+    let ways = [".aws", ".azure", ".kube", ".netrc"].map(at).to_vec();
+    let mut guard = Guard::new(100, (vec![], ways), Some(state.clone()));
+    let roots = std::slice::from_ref(&root);
+    let attack = || {
+        std::fs::remove_file(at(".aws")).unwrap();
+        symlink("dotfiles", at(".azure")).unwrap();
+        std::fs::write(at("dotfiles/aws/credentials"), "new").unwrap();
+        std::fs::write(at(".kube/config"), "new").unwrap();
+    };
+    let check = |changes: &[ProtectedChange]| {
+        let changed: Vec<_> = changes.iter().map(|change| change.path.clone()).collect();
+        assert_eq!(changed, [at(".azure"), at(".aws")], "{changes:?}");
+        assert!(changes.iter().all(|change| change.put_back), "{changes:?}");
+        assert_eq!(std::fs::read_link(at(".aws")).unwrap(), Path::new("dotfiles/aws"));
+        assert!(!at(".azure").is_symlink() && at(".kube/config").exists());
+    };
+    guard.begin(roots, &[], Journaled::Nowhere).unwrap();
+    attack();
+    check(&guard.end(None));
+    guard.begin(roots, &[], Journaled::Nowhere).unwrap();
+    attack();
+    guard.abandon();
+    drop(guard);
+    let found = look_after_own(&state);
+    check(&found[0].changes);
 }

@@ -325,8 +325,10 @@ impl Sandbox {
 
 impl Shared {
     fn new(settings: Settings, proxy: Option<Proxy>) -> Self {
-        let (own, noted) = (settings.own.clone(), settings.state.clone());
-        let guard = Guard::new(settings.guarded_folders_max, own, noted);
+        let named = secrets::names(&settings, settings.home.as_deref());
+        let shown = settings.shown.iter().map(|(path, _)| path.clone());
+        let own = (settings.own.clone(), named.chain(shown).collect());
+        let guard = Guard::new(settings.guarded_folders_max, own, settings.state.clone());
         let state = Mutex::new(State { guard, ..State::default() });
         Self { settings, proxy, state, listing: Mutex::default() }
     }

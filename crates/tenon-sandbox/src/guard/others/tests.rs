@@ -20,7 +20,9 @@ impl Place {
         let (root, state) = (folder.join("work"), folder.join("state"));
         fs::create_dir_all(&root).unwrap();
         shell(&root, setup);
-        let guard = |_: &&str| Guard::new(crate::GUARDED_FOLDERS_MAX, vec![], Some(state.clone()));
+        let guard = |_: &&str| {
+            Guard::new(crate::GUARDED_FOLDERS_MAX, Default::default(), Some(state.clone()))
+        };
         let guards = roots.iter().map(guard).collect();
         let at = |beneath: &&str| match *beneath {
             "" => root.clone(),

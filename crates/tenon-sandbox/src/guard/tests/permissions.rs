@@ -101,7 +101,7 @@ fn folders_of_own_settings_have_their_permissions_back_after_a_kill() {
     }
     let set = |mode| set_permissions(&own, Permissions::from_mode(mode)).unwrap();
     set(0o755);
-    let mut guard = Guard::new(100, vec![own.clone()], Some(state.clone()));
+    let mut guard = Guard::new(100, (vec![own.clone()], vec![]), Some(state.clone()));
     guard.begin(std::slice::from_ref(&root), &[], Journaled::Nowhere).unwrap();
     create_dir_all(own.join("new")).unwrap();
     set(0o777);

@@ -4,7 +4,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use tenon_sandbox::{Attended, Jobs, Settings, Tier, Wanted};
+use tenon_sandbox::{Attended, Jobs, Sandbox, Settings, Tier, Wanted};
 use tokio_util::sync::CancellationToken;
 
 use super::Place;
@@ -88,6 +88,13 @@ fn check_beside(place: &Place, taking: &str, scripts: &[&str]) {
     });
 }
 
+fn check_links(place: &Place) {
+    for (target, link) in LINKS {
+        let found = std::fs::read_link(place.home().join(link));
+        assert_eq!(found.ok().as_deref(), Some(Path::new(target)), "{link}");
+    }
+}
+
 #[test]
 fn what_a_link_led_to_stays_closed_when_a_command_takes_the_link_away() {
     for tier in [Tier::A, Tier::B] {
@@ -105,6 +112,36 @@ fn what_links_led_to_stays_closed_while_a_job_takes_them_away() {
         let Some(place) = place(tier) else { continue };
         check(&place, &[READ]);
         check_beside(&place, &format!("rm -f {NAMES}"), &[READ, READ, READ]);
+    }
+}
+
+#[test]
+fn links_to_secrets_are_put_back_so_that_the_next_session_knows_what_they_lead_to() {
+    for tier in [Tier::A, Tier::B] {
+        let made = "mkdir stash; ln -s stash .azure; ln -s ../stash/d .docker/daemon";
+        let tries = [
+            format!("for n in {NAMES}; do mv -T $n x.${{n##*/}}; done"),
+            format!("rm {NAMES}"),
+            format!("for n in {NAMES}; do ln -sfT empty $n; done"),
+            format!("for n in {NAMES}; do rm $n; mkdir -p $n/a; done"),
+            format!("for n in {NAMES}; do rm $n; touch $n; done"),
+            made.to_owned(),
+        ];
+        for script in tries {
+            let Some(mut place) = place(tier) else { continue };
+            check(&place, &[READ]);
+            let told = match place.try_run(&script) {
+                Ok(output) => output.protected,
+                Err(error) => return skipped(error),
+            };
+            assert!(!told.is_empty() && told.iter().all(|change| change.put_back), "{told:?}");
+            check_links(&place);
+            let found = |name: &str| std::fs::symlink_metadata(place.home().join(name)).is_ok();
+            assert!(!found(".azure"), "{script}");
+            assert_eq!(found(".docker/daemon"), script == made);
+            place.sandbox = Sandbox::new(place.sandbox.settings().clone());
+            check(&place, &[READ]);
+        }
     }
 }
 

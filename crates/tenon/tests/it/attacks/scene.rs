@@ -370,6 +370,10 @@ impl Scene {
         let mut waiting = vec![own, self.desk().join("stdout"), self.desk().join("stderr")];
         let mut leaks = Vec::new();
         while let Some(path) = waiting.pop() {
+            // A link that was kept is a path.
+            if path.is_symlink() {
+                continue;
+            }
             if let Ok(entries) = fs::read_dir(&path) {
                 waiting.extend(entries.flatten().map(|entry| entry.path()));
                 continue;

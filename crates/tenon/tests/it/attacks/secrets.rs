@@ -46,6 +46,28 @@ pub(super) const ROWS: &[Row] = &[
             ("XDG_DATA_HOME", "@USERHOME@/named/data"),
             ("ZDOTDIR", "@USERHOME@/named/zsh"),
         ]),
+    row("keys that a link in the workspace led to", &[
+        Call::Script("cat k $USERHOME/named/key | tee >(rev); mv k moved; ln -s none k; echo end"),
+        Call::Script("cat k moved $USERHOME/named/key | tee >(rev); rm k; echo end"),
+        Call::Job("while :; do rm -f k; done"),
+        Call::Script("cat moved $USERHOME/named/key | tee >(rev); echo end"),
+    ])
+    .prepare("mkdir $USERHOME/named; cp $USERHOME/notes.txt $USERHOME/named/key; sed -i \"1i read_dir = ['$USERHOME/named']\" $USERHOME/.config/tenon/config.toml; ln -s $USERHOME/named/key k; ln -s $PWD/k $USERHOME/.vault-token")
+    .alone()
+    .prints(&["end"])
+    .after("[ \"$(readlink k)\" = $USERHOME/named/key ]"),
+    row("keys of the workspace that a link in it led to", &[
+        Call::Script("cat k d/key | tee >(rev); mv k moved; mkdir k; echo end"),
+        Call::Script("cat k moved d/key | tee >(rev); mv d e; rm -r k; echo end"),
+        Call::Tool("read_file", r#"{"path":"@ROW@/d/key"}"#),
+        Call::Job("while :; do rm -f k; done"),
+        Call::Script("cat moved d/key e/key | tee >(rev); echo end"),
+    ])
+    .prepare("mkdir d; cp $USERHOME/notes.txt d/key; ln -s d/key k; ln -s $PWD/k $USERHOME/.vault-token")
+    .alone()
+    .prints(&["end"])
+    .after("[ $(readlink k) = d/key ]")
+    .not_in_c("nothing can be put on top of a file there, and commands read the whole workspace", "a decoy"),
     shows!("settings of toolchains with keys in them", "$USERHOME/.nvm/versions/node/*/etc/npmrc $USERHOME/.local/share/fnm/node-versions/*/installation/etc/npmrc $USERHOME/.pyenv/versions/*/pip.conf $USERHOME/.pyenv/versions/*/envs/*/pip.conf $USERHOME/miniconda3/pip.conf $USERHOME/miniconda3/envs/*/.condarc $USERHOME/.local/share/pipx/venvs/*/*.json $USERHOME/.cache/pre-commit/*/.git/config $USERHOME/.asdf/plugins/*/.git/config")
         .prepare("cd $USERHOME; k=$(cat notes.txt); put() { mkdir -p ${1%/*}; printf '%b\n' \"$2\" > $1; }; n=\"//r.example/:_authToken=$k\"; p=\"[global]\nindex-url = https://a:$k@r.example/\"; g=\"[remote \\\"origin\\\"]\nurl = https://a:$k@r.example/\n[http]\nextraheader = A: $k\"; put .nvm/versions/node/v20/etc/npmrc $n; put .local/share/fnm/node-versions/v20/installation/etc/npmrc $n; put .pyenv/versions/3/pip.conf \"$p\"; put .pyenv/versions/3/envs/e/pip.conf \"$p\"; put miniconda3/pip.conf \"$p\"; put miniconda3/envs/e/.condarc \"channels: [https://r.example/t/$k/c]\"; put .local/share/pipx/venvs/t/pipx_metadata.json \"{\\\"pip_args\\\": [\\\"https://a:$k@r.example/\\\"]}\"; put .cache/pre-commit/r/.git/config \"$g\"; put .asdf/plugins/x/.git/config \"$g\""),
     runs!("links to keys", "ln -s $USERHOME/.ssh k; ln -s $USERHOME/.netrc n; cat k/* n; cp -rL k copy; cat copy/*"),
