@@ -210,7 +210,8 @@ pub(super) fn named_ones(
     home: Option<&Path>,
 ) -> impl Iterator<Item = PathBuf> {
     let end = |path: PathBuf| resolved(&path).map_or(path, |(end, _)| end);
-    names(settings, home).map(end)
+    // Who wants no history has it lead to `/dev/null`.
+    names(settings, home).map(end).filter(|end| !end.starts_with("/dev"))
 }
 
 /// Returns the same as it is named.

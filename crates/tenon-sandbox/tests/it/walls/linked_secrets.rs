@@ -4,7 +4,7 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use tenon_sandbox::{Attended, Jobs, Sandbox, Settings, Tier, Wanted};
+use tenon_sandbox::{Attended, Exit, Jobs, Sandbox, Settings, Tier, Wanted};
 use tokio_util::sync::CancellationToken;
 
 use super::Place;
@@ -157,6 +157,20 @@ fn a_link_that_leads_out_of_the_workspace_is_as_good_in_every_tier() {
         let moved = format!("mv .azure x; {read}");
         check(&place, &[&read, &moved, &read]);
         check_beside(&place, "rm -f .azure", &[&read, &read]);
+    }
+}
+
+#[test]
+fn a_history_that_is_led_to_no_file_closes_no_device() {
+    for tier in [Tier::A, Tier::B, Tier::C] {
+        let Some(mut place) = place(tier) else { continue };
+        if let Err(error) = place.try_run("true") {
+            return skipped(error);
+        }
+        symlink("/dev/null", place.home().join(".bash_history")).unwrap();
+        place.sandbox = Sandbox::new(place.sandbox.settings().clone());
+        let (exit, said) = place.run("echo x > /dev/null && cat /dev/null dotfiles/vimrc");
+        assert_eq!((exit, said.as_str()), (Exit::Code(0), "ordinary\n"), "{tier:?}");
     }
 }
 
