@@ -558,7 +558,7 @@ impl Shared {
         let begun = if tier == Tier::A { Some(Begun::new()?) } else { None };
         let mounts = Mounts::of_this_process();
         let plan = plan(&self.settings, &key, &repositories, &state.closed, &mounts)?;
-        let found = state.closed.take_in(&plan.closed);
+        let found = state.closed.take_in(plan.lasting());
         found.map_err(|missing| SandboxError::new(tier, missing))?;
         let of_system = OfSystem::begin(&self.settings);
         let making = begun.map(|begun| begun.make(&plan.layout)).transpose()?;

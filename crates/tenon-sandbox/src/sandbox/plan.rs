@@ -52,9 +52,10 @@ pub(super) struct Plan {
     /// The session's, where their names lead.
     own_roots: Vec<PathBuf>,
     repositories: Vec<PathBuf>,
-    /// What was closed when it was planned, and files that commands would have been given something else for, where that
-    /// cannot be.
-    pub(super) closed: BTreeSet<PathBuf>,
+    /// What was closed when it was planned.
+    closed: BTreeSet<PathBuf>,
+    /// Files that commands would have been given something else for, where that cannot be.
+    concealed: Vec<PathBuf>,
     scratch: Vec<PathBuf>,
     /// HOME of commands where it is not at the place of the user's.
     pub(super) home_elsewhere: Option<PathBuf>,
@@ -109,7 +110,14 @@ impl Plan {
 
     /// Looks for the rest of what no call sees.
     pub(super) fn secrets(&self, of_system: OfSystem, mounts: &Mounts) -> Secrets {
-        Secrets::find(of_system, &self.closed, &self.layout.steps, mounts)
+        let known = self.closed.iter().chain(&self.concealed).cloned().collect();
+        Secrets::find(of_system, &known, &self.layout.steps, mounts)
+    }
+
+    /// Returns what of it stays closed, whatever is planned later.
+    pub(super) fn lasting(&self) -> impl Iterator<Item = &PathBuf> {
+        let is_in_root = |path: &&PathBuf| self.own_roots.iter().any(|root| path.starts_with(root));
+        self.closed.iter().chain(self.concealed.iter().filter(is_in_root))
     }
 }
 
@@ -178,7 +186,8 @@ pub(super) fn plan(
         layers,
         own_roots,
         repositories: repositories.to_vec(),
-        closed: closed.into_iter().chain(concealed).collect(),
+        closed,
+        concealed,
         scratch,
         roots: roots.into_iter().chain(pins.planned.iter().cloned()).map(with_identity).collect(),
         home_elsewhere: elsewhere,
