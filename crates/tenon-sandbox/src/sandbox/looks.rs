@@ -1,10 +1,12 @@
 //! Looks after protected names that belong to no command's end, and what is written there with leave.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Sandbox;
+use super::repositories::repositories;
+use super::state::State;
+use super::{Sandbox, Shared};
 use crate::guard::ProtectedChange;
 use crate::off_thread::off_thread;
 use crate::workspace::LiftedWrite;
@@ -48,5 +50,13 @@ impl Sandbox {
     /// back, and only that.
     pub fn accept(&self, written: &LiftedWrite) {
         self.shared.lock().guard.accept(written, self.checkpoint.as_ref());
+    }
+}
+
+impl Shared {
+    /// Where the guard looks for protected names.
+    pub(super) fn watched_roots(&self, state: &mut State) -> Vec<PathBuf> {
+        let repositories = state.repositories.get_or_insert_with(|| repositories(&self.settings));
+        [&self.settings.roots, &*repositories].into_iter().flatten().cloned().collect()
     }
 }

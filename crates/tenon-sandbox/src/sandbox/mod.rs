@@ -373,12 +373,6 @@ impl Shared {
         listing.take()?.join().ok()
     }
 
-    /// Where the guard looks for protected names.
-    fn watched_roots(&self, state: &mut State) -> Vec<PathBuf> {
-        let repositories = state.repositories.get_or_insert_with(|| repositories(&self.settings));
-        [&self.settings.roots, &*repositories].into_iter().flatten().cloned().collect()
-    }
-
     fn session_profile(&self, network: Network) -> Profile {
         Profile {
             readable: Vec::new(),

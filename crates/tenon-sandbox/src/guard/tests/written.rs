@@ -266,7 +266,7 @@ fn what_is_left_alone_of_a_merge_is_put_back_once_nothing_runs() {
     let root = folder.path().canonicalize().unwrap();
     shell(&root, "git init -q .");
     let part = root.join(".git/MERGE_AUTOSTASH");
-    let mut guard = Guard::new(crate::GUARDED_FOLDERS_MAX, Vec::new(), None);
+    let mut guard = Guard::new(crate::GUARDED_FOLDERS_MAX, Default::default(), None);
     let roots = [root];
     guard.begin(&roots, &[], Journaled::Needless).unwrap();
     guard.begin(&roots, &[], Journaled::Needless).unwrap();
