@@ -307,6 +307,7 @@ texts! {
     AskMoreLines: "… {n} more {n:line|lines} of it (Ctrl-O shows everything)", "… 其中还有 {n} 行（Ctrl-O 显示全部）";
     ChoicesTooLong: "What is too long to be shown cannot be allowed here. n no, w no and tell the model why", "过长而无法显示的内容不能在此允许。n 否，w 否并告诉模型原因";
     ChoicesShort: "y yes, n no, w no and tell the model why", "y 是，n 否，w 否并告诉模型原因";
+    ChoicesWriting: "Esc, then a key answers: what you type goes on in your draft.", "先按 Esc，再按键回答：现在输入的内容写入草稿。";
     ChoicesUnseen: "Ctrl-O shows all of it; only then it can be allowed: page down (space) to its end. n no, w no and tell the model why", "Ctrl-O 显示全部；用空格键翻页看到结尾之后才能允许。n 否，w 否并告诉模型原因";
     ChoiceOnce: "yes, this once", "是，仅这一次";
     ChoiceReach: "yes, for the next command", "是，仅下一个命令";

@@ -77,6 +77,8 @@ pub(crate) struct App {
     pub waits_for_other: bool,
     /// When Ctrl-C was pressed with nothing to end.
     leaves: Option<Instant>,
+    /// When a key was last for the draft, or for something else that is written.
+    wrote: Option<Instant>,
 }
 
 /// What is to be done.
@@ -152,6 +154,7 @@ impl App {
             stopping: false,
             waits_for_other: false,
             leaves: None,
+            wrote: None,
         }
     }
 
@@ -202,7 +205,8 @@ impl App {
         if self.approval.is_none()
             && let Some((question, answer)) = self.questions.pop_front()
         {
-            self.approval = Some((Approval::new(question, self.book_name.clone()), answer));
+            let approval = Approval::new(question, self.book_name.clone(), self.has_draft());
+            self.approval = Some((approval, answer));
         }
     }
 
@@ -335,10 +339,14 @@ impl App {
             return None;
         }
         if let Some((approval, _)) = &mut self.approval {
+            if approval.words().is_some() {
+                self.wrote = Some(now);
+            }
             let outcome = approval.press(key, now);
             self.answered(outcome);
             return None;
         }
+        self.wrote = Some(now);
         if let Some(picker) = &mut self.picker {
             match picker.press(key, now) {
                 picker::Outcome::Stays => return None,

@@ -11,7 +11,7 @@ use std::{
 use tenon_agent::{Answer, Leaves, Question};
 
 use super::{
-    guard::Guard,
+    guard::{Guard, Writing},
     keyboard::{KeyCode, KeyEvent, KeyModifiers},
     line::{Line, Wrap},
     preview::Preview,
@@ -70,12 +70,12 @@ pub(crate) enum Outcome {
 
 impl Approval {
     /// Returns the question as nobody has seen it.
-    pub(crate) fn new(question: Question, file: String) -> Self {
+    pub(crate) fn new(question: Question, file: String, has_draft: bool) -> Self {
         let (preview, needs_preview) = (Preview::of(&question), must_be_seen(&question));
         Self {
             question,
             file,
-            guard: Guard::new(),
+            guard: Guard::new(has_draft),
             words: None,
             shows_rules: Cell::new(true),
             shows_all: Cell::new(true),
@@ -87,8 +87,8 @@ impl Approval {
     }
 
     /// Takes in that it is on the screen, written out by `now`: a key counts no sooner than that allows.
-    pub(crate) fn shown(&mut self, now: Instant) {
-        self.guard.shown(now);
+    pub(crate) fn shown(&mut self, now: Instant, writing: Writing) {
+        self.guard.shown(now, writing);
     }
 
     /// Takes in that something else has the screen.
@@ -150,19 +150,26 @@ impl Approval {
 
     /// Draws the question for a screen of `columns`, in at most `rows_max` rows: what would be done
     /// and the keys stay longest. A rule that is not shown cannot be chosen, and while what would be
-    /// done is not shown, nothing is allowed.
+    /// done is not shown, nothing is allowed. While a draft gets what is typed, that is said in the place
+    /// of the keys.
     pub(crate) fn draw(&self, columns: usize, rows_max: usize, language: Language) -> Vec<Line> {
         let sections = self.drawn_sections(columns, language);
+        let is_for_draft = self.words.is_none() && self.guard.is_for_draft();
         let keys = match self.words {
             Some(_) => Vec::new(),
+            None if is_for_draft => draft_first(columns, language),
             None => self.choices(columns, language),
         };
         let asked = sections.rows();
         let are_whole = keys.len() + KEPT_ROWS <= rows_max || asked + keys.len() <= rows_max;
-        self.shows_rules.set(are_whole);
+        self.shows_rules.set(are_whole && !is_for_draft);
         let short =
             |text: Text| vec![Line::of(Meaning::Hint, text.template(language)).cut(columns)];
-        let keys = if are_whole || self.words.is_some() { keys } else { short(Text::ChoicesShort) };
+        let keys = match are_whole || self.words.is_some() {
+            true => keys,
+            false if is_for_draft => short(Text::ChoicesWriting),
+            false => short(Text::ChoicesShort),
+        };
         let room = rows_max.saturating_sub(keys.len());
         let (rows, shows_all) = sections.clone().within(room, columns, language);
         self.shows_all.set((shows_all || self.was_shown) && !self.is_too_long());
@@ -172,7 +179,8 @@ impl Approval {
         let said = if self.is_too_long() { Text::ChoicesTooLong } else { Text::ChoicesUnseen };
         let said = Line::of(Meaning::Hint, said.template(language));
         let none = Line::default();
-        let mut keys = said.wrapped_uncut(columns, Wrap::Words, &none, &none);
+        let mut keys = if is_for_draft { keys } else { Vec::new() };
+        keys.extend(said.wrapped_uncut(columns, Wrap::Words, &none, &none));
         keys.truncate(rows_max.saturating_sub(KEPT_ROWS).max(1));
         let (rows, _) = sections.within(rows_max.saturating_sub(keys.len()), columns, language);
         [rows, keys].concat()
@@ -335,6 +343,13 @@ impl Approval {
         }
         Outcome::Stands(String::new())
     }
+}
+
+/// Says that the keys are for the draft until Esc.
+pub(super) fn draft_first(columns: usize, language: Language) -> Vec<Line> {
+    let none = Line::default();
+    let said = Line::of(Meaning::Hint, Text::ChoicesWriting.template(language));
+    said.wrapped(columns, Wrap::Words, &none, &none)
 }
 
 #[cfg(test)]

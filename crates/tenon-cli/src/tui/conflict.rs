@@ -6,7 +6,8 @@ use std::time::Instant;
 use tenon_sandbox::Conflicts;
 
 use super::{
-    guard::Guard,
+    approval::draft_first,
+    guard::{Guard, Writing},
     keyboard::{KeyCode, KeyEvent},
     line::{Line, Wrap},
 };
@@ -35,13 +36,13 @@ enum Choice {
 
 impl ConflictQuestion {
     /// Returns the question as nobody has seen it.
-    pub(crate) fn new(found: Vec<Conflict>) -> Self {
-        Self { found, guard: Guard::new() }
+    pub(crate) fn new(found: Vec<Conflict>, has_draft: bool) -> Self {
+        Self { found, guard: Guard::new(has_draft) }
     }
 
     /// Takes in that it is on the screen, written out by `now`.
-    pub(crate) fn shown(&mut self, now: Instant) {
-        self.guard.shown(now);
+    pub(crate) fn shown(&mut self, now: Instant, writing: Writing) {
+        self.guard.shown(now, writing);
     }
 
     /// Takes in that something else has the screen.
@@ -100,6 +101,10 @@ impl ConflictQuestion {
             let said = Text::MoreFiles.say(language, &[("n", &more)]);
             rows.push(Line::of(Meaning::Warning, &format!("  ▌ {said}")).cut(columns));
         }
+        if self.guard.is_for_draft() {
+            rows.extend(draft_first(columns, language));
+            return rows;
+        }
         let choices =
             [("k", Text::ChoiceKeepMine), ("o", Text::ChoiceOverwrite), ("n", Text::ChoiceNothing)];
         let can_overwrite = past::can_overwrite(&self.found);
@@ -126,8 +131,8 @@ mod tests {
         let conflict =
             |path: &str| Conflict { path: path.into(), reason: ConflictReason::Changed, by: None };
         let found = vec![conflict("a.txt"), conflict("文档/说明.md")];
-        let mut question = ConflictQuestion::new(found);
-        question.shown(start);
+        let mut question = ConflictQuestion::new(found, false);
+        question.shown(start, Writing::Nothing);
         question
     }
 
@@ -149,14 +154,14 @@ mod tests {
     fn a_key_answers_after_a_pause_and_what_is_typed_ahead_or_held_does_not() {
         let key = KeyCode::Char;
         let all = Conflicts::Overwrite(vec!["a.txt".into(), "文档/说明.md".into()]);
-        check(&[(400, key('k'))], Some(Some(Conflicts::Keep)), "");
-        check(&[(400, key('o'))], Some(Some(all)), "");
-        check(&[(400, key('n'))], Some(None), "");
-        check(&[(400, KeyCode::Esc)], Some(None), "");
+        check(&[(1_400, key('k'))], Some(Some(Conflicts::Keep)), "");
+        check(&[(1_400, key('o'))], Some(Some(all)), "");
+        check(&[(1_400, key('n'))], Some(None), "");
+        check(&[(1_400, KeyCode::Esc)], Some(None), "");
         check(&[(100, key('o'))], None, "o");
-        check(&[(400, key('o')), (430, key('k'))], None, "ok");
-        check(&[(400, KeyCode::Enter), (900, KeyCode::Enter)], None, "");
-        let held: Vec<_> = (0..50).map(|n| (400 + n * 33, key('o'))).collect();
+        check(&[(1_400, key('o')), (1_430, key('k'))], None, "ok");
+        check(&[(1_400, KeyCode::Enter), (1_900, KeyCode::Enter)], None, "");
+        let held: Vec<_> = (0..50).map(|n| (1_400 + n * 33, key('o'))).collect();
         check(&held, None, &"o".repeat(50));
     }
 
@@ -165,7 +170,7 @@ mod tests {
         let (start, key) = (Instant::now(), KeyEvent::from(KeyCode::Char('o')));
         let mut question = question(start);
         question.found[0].reason = ConflictReason::NotKept;
-        let later = start + Duration::from_secs(1);
+        let later = start + Duration::from_secs(2);
         assert_eq!(
             (question.press(key, later).as_str(), question.settle(later + Duration::from_secs(9))),
             ("o", None)

@@ -117,7 +117,7 @@ impl Picker {
             KeyCode::Esc => return Outcome::Left,
             KeyCode::Char('c' | 'd' | 'g') if control => return Outcome::Left,
             KeyCode::Enter => {
-                if self.quiet_since.typed(now)
+                if self.quiet_since.entered(now)
                     && let Some(item) = self.item()
                 {
                     return Outcome::Picked(item.pick.clone());

@@ -180,6 +180,19 @@ fn a_call_runs_while_a_message_is_queued() {
     }
 }
 
+fn question(command: &str) -> Question {
+    let action = Action::Run { command: command.into() };
+    let decision = decide("bash", &action, &Rules::default(), Mode::Auto, &Places::default());
+    Question {
+        call_id: "1".into(),
+        tool: "bash".into(),
+        subject: command.into(),
+        arguments: json!({ "command": command }),
+        decision,
+        is_masked: false,
+    }
+}
+
 #[test]
 fn a_question_says_everything_in_both_languages() {
     for (columns, language) in [(40, Language::English), (80, Language::Chinese)] {
@@ -187,18 +200,8 @@ fn a_question_says_everything_in_both_languages() {
         scene.prompt("undo it");
         let command = "git reset --hard HEAD~1";
         scene.call(command);
-        let action = Action::Run { command: command.into() };
-        let decision = decide("bash", &action, &Rules::default(), Mode::Auto, &Places::default());
-        let question = Question {
-            call_id: "1".into(),
-            tool: "bash".into(),
-            subject: command.into(),
-            arguments: json!({ "command": command }),
-            decision,
-            is_masked: false,
-        };
         let (sender, _answer) = oneshot::channel();
-        scene.app.ask(question, sender);
+        scene.app.ask(question(command), sender);
         scene.draw();
         assert!(scene.screen.screen().hide_cursor());
         insta::assert_snapshot!(format!("question_{columns}"), scene.rows());
@@ -232,6 +235,64 @@ fn a_question_shows_what_stands_behind_characters_that_join_or_that_terminals_dr
 }
 
 #[test]
+fn a_sentence_that_is_being_typed_answers_nothing_wherever_the_question_comes_up() {
+    let text = "maybe you already always say so";
+    for gap in [340, 360, 450, 900] {
+        for asked_at in 0..text.len() {
+            let mut scene = Scene::new(80, Language::English);
+            scene.prompt("go");
+            let (sender, mut answer) = oneshot::channel();
+            let mut asks = Some((question("git reset --hard HEAD~1"), sender));
+            for (n, letter) in text.char_indices() {
+                scene.press(&letter.to_string());
+                // The question is on the screen long before the next letter, or right before it.
+                for part in [gap / 2, gap - gap / 2] {
+                    scene.now += Duration::from_millis(part);
+                    if n == asked_at
+                        && let Some((question, sender)) = asks.take()
+                    {
+                        scene.app.ask(question, sender);
+                        scene.draw();
+                        assert!(scene.rows().contains("Esc, then a key answers"));
+                    }
+                    scene.app.settle(scene.now);
+                    scene.draw();
+                }
+            }
+            scene.now += Duration::from_secs(20);
+            scene.app.settle(scene.now);
+            assert!(answer.try_recv().is_err(), "{gap} ms, behind {asked_at}");
+            assert_eq!(scene.app.composer.text(), text);
+        }
+    }
+}
+
+#[test]
+fn a_message_behind_one_that_was_sent_answers_nothing_and_who_does_not_write_answers_at_once() {
+    for (idle_s, text, answered) in [(1, "say yes", false), (1, "s", true), (30, "s", true)] {
+        let mut scene = Scene::new(80, Language::English);
+        scene.prompt("go");
+        scene.press("first this\r");
+        scene.now += Duration::from_secs(idle_s);
+        let (sender, mut answer) = oneshot::channel();
+        scene.app.ask(question("git reset --hard HEAD~1"), sender);
+        scene.draw();
+        scene.now += Duration::from_millis(1_100);
+        for letter in text.chars() {
+            scene.app.settle(scene.now);
+            scene.press(&letter.to_string());
+            scene.now += Duration::from_millis(450);
+        }
+        scene.app.settle(scene.now);
+        assert_eq!(answer.try_recv().is_ok(), answered && idle_s > 5, "{idle_s} {text}");
+        scene.now += Duration::from_millis(600);
+        scene.app.settle(scene.now);
+        let left = if answered { "" } else { text };
+        assert_eq!((scene.app.approval.is_none(), scene.app.composer.text()), (answered, left));
+    }
+}
+
+#[test]
 fn a_list_and_a_conflict_stand_where_the_composer_is() {
     for (columns, language) in [(40, Language::English), (80, Language::Chinese)] {
         let mut scene = working(columns, language);
@@ -257,7 +318,7 @@ fn a_list_and_a_conflict_stand_where_the_composer_is() {
             conflict("src/main.rs", ConflictReason::Changed),
             conflict("文档/说明.md", ConflictReason::Deleted),
         ];
-        scene.app.conflict = Some(ConflictQuestion::new(found));
+        scene.app.conflict = Some(ConflictQuestion::new(found, false));
         scene.draw();
         assert!(scene.screen.screen().hide_cursor());
         insta::assert_snapshot!(format!("conflict_{columns}"), scene.rows());

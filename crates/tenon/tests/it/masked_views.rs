@@ -332,7 +332,7 @@ fn no_command_of_a_session_that_is_redrawn_shows_a_known_secret() {
     std::fs::write(&made, "mine\n").unwrap();
     terminal.press("/undo 3\r");
     terminal.wait_for("This was changed since:", 1);
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    std::thread::sleep(std::time::Duration::from_millis(1_200));
     terminal.press("o");
     terminal.wait_for("Undone:", 1);
     terminal.press("/redo\r");

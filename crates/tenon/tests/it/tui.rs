@@ -13,7 +13,7 @@ const CTRL_O: &str = "\x0f";
 const UP: &str = "\x1b[A";
 const ALT_ENTER: &str = "\x1b\r";
 /// Longer than the pause that an answer needs before it.
-pub(crate) const PAUSE: Duration = Duration::from_millis(500);
+pub(crate) const PAUSE: Duration = Duration::from_millis(1_200);
 
 pub(crate) fn session(home: &Home) -> Terminal {
     session_with(home, (80, 60), &[])
@@ -76,6 +76,15 @@ fn spec_36_a_turn_stays_in_the_scrollback_and_the_composer_goes() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
+/// Ends with Esc the writing of the draft that got what was typed at a question, and answers it.
+pub(crate) fn answer_behind_draft(terminal: &mut Terminal, key: &str) {
+    sleep(PAUSE);
+    terminal.press("\x1b");
+    // Right behind it a letter would be one that is typed with Alt.
+    sleep(PAUSE);
+    terminal.press(key);
+}
+
 #[test]
 fn nothing_that_is_typed_ahead_pasted_or_held_answers_a_question() {
     let home = Home::new(json!([
@@ -97,7 +106,7 @@ fn nothing_that_is_typed_ahead_pasted_or_held_answers_a_question() {
     }
     sleep(PAUSE);
     assert!(home.logged("call_decided", "verdict").is_empty(), "{}", terminal.screen());
-    terminal.press("y");
+    answer_behind_draft(&mut terminal, "y");
     terminal.wait_for("Asked once.", 1);
     assert_eq!(home.logged("call_decided", "verdict"), ["allow"]);
     // What was typed meanwhile is the draft now.
@@ -124,7 +133,7 @@ fn a_question_that_appears_while_keys_stream_in_is_not_answered_by_them() {
         sleep(PAUSE);
         let decided = home.logged("call_decided", "verdict");
         assert!(decided.is_empty(), "{stream:?}: {decided:?}\n{}", terminal.screen());
-        terminal.press("n");
+        answer_behind_draft(&mut terminal, "n");
         terminal.wait_for("Asked.", 1);
         assert_eq!(home.logged("call_decided", "verdict"), ["deny"], "{stream:?}");
     }
@@ -219,8 +228,7 @@ fn what_is_not_on_the_screen_is_allowed_only_once_it_was_shown() {
         terminal.page_to_the_end();
         terminal.wait_for("git clean -fdx", 1);
         terminal.press(CTRL_O);
-        sleep(PAUSE);
-        terminal.press("y");
+        answer_behind_draft(&mut terminal, "y");
         terminal.wait_for("All asked.", 1);
         assert_eq!(home.logged("call_decided", "verdict"), ["allow"]);
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     terminal::{Home, Terminal},
-    tui::{PAUSE, session_with},
+    tui::{PAUSE, answer_behind_draft, session_with},
 };
 
 const CTRL_D: &str = "\x04";
@@ -50,10 +50,10 @@ fn a_protected_file_is_not_written_before_all_that_it_would_hold_was_shown() {
         terminal.wait_for("touch EVIL", 1);
         // A key right behind the one that closes it is no answer either.
         terminal.press("qy");
-        terminal.wait_for("yes", 1);
+        terminal.wait_for("Esc, then a key answers", 1);
         sleep(PAUSE);
         assert!(home.logged("call_decided", "verdict").is_empty(), "{}", terminal.screen());
-        terminal.press("y");
+        answer_behind_draft(&mut terminal, "y");
         terminal.wait_for_turn("All asked.");
         terminal.press("\x03\x04");
         assert_eq!(terminal.exit_code(), 0);
@@ -125,7 +125,7 @@ fn an_edit_that_is_large_is_asked_about_at_once_and_typing_ahead_answers_nothing
     terminal.press("y");
     sleep(PAUSE);
     assert!(home.logged("call_decided", "verdict").is_empty(), "{}", terminal.screen());
-    terminal.press("n");
+    answer_behind_draft(&mut terminal, "n");
     terminal.wait_for_turn("All asked.");
     terminal.press("\x03\x04");
     assert_eq!(terminal.exit_code(), 0);

@@ -7,14 +7,12 @@ use serde_json::{Value, json};
 use crate::{
     fake_server::{FakeServer, Reply, Turn},
     terminal::{Home, Terminal},
-    tui::{session, session_with},
+    tui::{PAUSE, answer_behind_draft, session, session_with},
 };
 
 const CTRL_D: &str = "\x04";
 const DOWN: &str = "\x1b[B";
 const ESC: &str = "\x1b";
-/// Longer than the pause that an answer, or an Enter behind another, needs before it.
-const PAUSE: Duration = Duration::from_millis(500);
 
 fn write(path: &str, content: &str) -> Value {
     json!({"name": "write_file", "arguments": {"path": path, "content": content}})
@@ -99,14 +97,14 @@ fn what_a_person_changed_since_is_asked_about_and_typed_keys_are_no_answer() {
     terminal.wait_for("This was changed since:", 1);
     terminal.wait_for("a.txt (changed since)", 1);
     assert_eq!(read(&home, "a.txt").as_deref(), Some("mine\n"));
-    answer(&mut terminal, "n");
+    answer_behind_draft(&mut terminal, "n");
     terminal.wait_for("Nothing was touched.", 1);
     assert!(read(&home, "b.txt").is_some());
     terminal.press("\x15/undo 2\r");
     terminal.wait_for("This was changed since:", 1);
     answer(&mut terminal, "\r");
     answer(&mut terminal, "yes\r");
-    answer(&mut terminal, "k");
+    answer_behind_draft(&mut terminal, "k");
     terminal.wait_for("Left as they are", 1);
     assert_eq!((read(&home, "a.txt").as_deref(), read(&home, "b.txt")), (Some("mine\n"), None));
     terminal.press("\x15/redo\r");

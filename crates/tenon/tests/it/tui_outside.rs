@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     terminal::{Home, Terminal},
-    tui::session_with,
+    tui::{PAUSE, session_with},
 };
 
 const CTRL_D: &str = "\x04";
@@ -129,7 +129,7 @@ fn who_looks_elsewhere_is_told_and_who_is_there_is_not() {
     wait_for_bytes(&terminal, "\x1b]9;tenon · work: a question waits for you\x1b\\", 1);
     // Coming back is no key: the question waits for one.
     terminal.press("\x1b[I");
-    sleep(Duration::from_millis(500));
+    sleep(PAUSE);
     terminal.press("n");
     terminal.wait_for("Asked.", 1);
     let raw = leave(terminal);

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Longer than the pause that an answer needs before it.
-const PAUSE: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(1_200);
 
 const BYTES_MAX: u64 = 2_000_000;
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{server::Tmux, terminal::Home};
 
 /// Longer than the pause that an answer needs before it.
-const PAUSE: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(1_200);
 /// Texts whose width terminals do not agree about among those that they do: the left part, and
 /// the last character as a person sees it.
 const TYPED: [(&str, &str); 9] = [
@@ -90,6 +90,8 @@ fn a_paste_is_folded_and_answers_nothing() {
     tmux.paste("y");
     sleep(PAUSE);
     assert!(home.logged("call_decided", "verdict").is_empty(), "{}", tmux.screen());
+    tmux.press("Escape");
+    sleep(PAUSE);
     tmux.type_text("n");
     tmux.wait_for("Asked.", 1);
     tmux.press("C-c");
@@ -111,6 +113,8 @@ fn five_rows_show_what_is_asked_and_take_the_answer() {
     tmux.type_text("a");
     sleep(PAUSE);
     assert!(home.logged("call_decided", "verdict").is_empty(), "{}", tmux.screen());
+    tmux.wait_for("Esc, then a key answers", 1);
+    tmux.press("Escape");
     sleep(PAUSE);
     tmux.type_text("y");
     tmux.wait_for("done · 2 steps", 1);

@@ -26,15 +26,21 @@ fn question_about(command: &str) -> Question {
 }
 
 fn shown(question: Question, now: Instant) -> Approval {
-    let mut approval = Approval::new(question, "config.toml".into());
-    approval.shown(now);
+    let mut approval = Approval::new(question, "config.toml".into(), false);
+    approval.shown(now, Writing::Nothing);
     approval
 }
 
-/// Presses keys at times in milliseconds and returns the answer and what went to the draft.
+/// Presses keys at times in milliseconds and compares the answer and what went to the draft.
 fn check(keys: &[(u64, KeyCode)], answer: Option<Answer>, draft: &str) {
+    check_writing(Writing::Nothing, keys, answer, draft);
+}
+
+fn check_writing(writing: Writing, keys: &[(u64, KeyCode)], answer: Option<Answer>, draft: &str) {
     let start = Instant::now();
-    let mut approval = shown(question(), start);
+    let has_draft = writing == Writing::Draft;
+    let mut approval = Approval::new(question(), "config.toml".into(), has_draft);
+    approval.shown(start, writing);
     let (mut answered, mut typed) = (None, String::new());
     let last = keys.last().map_or(0, |(ms, _)| *ms) + 10_000;
     for (ms, key) in keys.iter().copied().chain([(last, KeyCode::Other)]) {
@@ -53,13 +59,13 @@ fn check(keys: &[(u64, KeyCode)], answer: Option<Answer>, draft: &str) {
 #[test]
 fn a_key_answers_after_a_pause_and_before_one() {
     let key = KeyCode::Char;
-    check(&[(400, key('y'))], Some(Answer::Allow), "");
-    check(&[(400, key('s'))], Some(Answer::AllowForSession), "");
-    check(&[(400, key('a'))], Some(Answer::AllowAlways), "");
-    check(&[(400, key('n'))], Some(Answer::Deny(None)), "");
-    check(&[(400, KeyCode::Esc)], Some(Answer::Deny(None)), "");
+    check(&[(1_400, key('y'))], Some(Answer::Allow), "");
+    check(&[(1_400, key('s'))], Some(Answer::AllowForSession), "");
+    check(&[(1_400, key('a'))], Some(Answer::AllowAlways), "");
+    check(&[(1_400, key('n'))], Some(Answer::Deny(None)), "");
+    check(&[(1_400, KeyCode::Esc)], Some(Answer::Deny(None)), "");
     check(
-        &[(400, key('w')), (900, key('n')), (950, key('o')), (990, KeyCode::Enter)],
+        &[(1_400, key('w')), (1_900, key('n')), (1_950, key('o')), (1_990, KeyCode::Enter)],
         Some(Answer::Deny(Some("no".into()))),
         "",
     );
@@ -68,38 +74,105 @@ fn a_key_answers_after_a_pause_and_before_one() {
 #[test]
 fn a_burst_a_held_key_and_enter_never_answer() {
     let key = KeyCode::Char;
-    check(&[(100, key('y'))], None, "y");
-    check(&[(400, key('y')), (430, key('e')), (460, key('s'))], None, "yes");
-    check(&[(100, key('m')), (350, key('y')), (600, key(' '))], None, "my ");
-    check(&[(400, key('y')), (400, KeyCode::Enter)], None, "y");
-    check(&[(400, KeyCode::Enter), (900, KeyCode::Enter)], None, "");
-    let held: Vec<_> = (0..100).map(|n| (400 + n * 33, KeyCode::Enter)).collect();
+    check(&[(900, key('y'))], None, "y");
+    check(&[(1_400, key('y')), (1_430, key('e')), (1_460, key('s'))], None, "yes");
+    check(&[(900, key('m')), (1_350, key('y')), (1_900, key(' '))], None, "my ");
+    check(&[(1_400, key('y')), (1_400, KeyCode::Enter)], None, "y");
+    check(&[(1_400, KeyCode::Enter), (1_900, KeyCode::Enter)], None, "");
+    let held: Vec<_> = (0..100).map(|n| (1_400 + n * 33, KeyCode::Enter)).collect();
     check(&held, None, "");
-    let held: Vec<_> = (0..100).map(|n| (400 + n * 33, key('y'))).collect();
+    let held: Vec<_> = (0..100).map(|n| (1_400 + n * 33, key('y'))).collect();
     check(&held, None, &"y".repeat(100));
+}
+
+#[test]
+fn no_letter_of_a_word_answers_however_slowly_it_is_typed() {
+    for gap in [250, 340, 360, 450, 700, 900] {
+        for first in [0, 50, 200, 500, 900] {
+            for (writing, text) in [
+                (Writing::Draft, "say why: yes always"),
+                (Writing::Draft, "y"),
+                (Writing::Lately, "always say so, nay"),
+                (Writing::Nothing, "no, wait"),
+            ] {
+                let at = |n: usize| first + gap * u64::try_from(n).unwrap();
+                let letters = text.chars().enumerate();
+                let keys: Vec<_> = letters.map(|(n, key)| (at(n), KeyCode::Char(key))).collect();
+                check_writing(writing, &keys, None, text);
+            }
+        }
+    }
+    // A message that is begun behind another one, with the question before the eyes or not.
+    let said = "always".chars().enumerate();
+    let keys: Vec<_> = said.map(|(n, key)| (4_000 + 900 * n as u64, KeyCode::Char(key))).collect();
+    check_writing(Writing::Lately, &keys, None, "always");
+}
+
+#[test]
+fn behind_a_draft_a_key_answers_once_esc_ended_the_writing() {
+    let key = KeyCode::Char;
+    let draft = |keys: &[_], answer, typed| check_writing(Writing::Draft, keys, answer, typed);
+    draft(&[(9_000, key('y')), (19_000, key('s'))], None, "ys");
+    draft(&[(1_100, KeyCode::Esc), (1_300, key('y'))], Some(Answer::Allow), "");
+    draft(&[(100, KeyCode::Esc), (1_300, key('a'))], Some(Answer::AllowAlways), "");
+    draft(&[(9_000, KeyCode::Esc), (9_200, KeyCode::Esc)], Some(Answer::Deny(None)), "");
+    draft(&[(9_000, KeyCode::Esc)], None, "");
+    // Esc within a text, as where it closes what is offered.
+    draft(&[(2_000, key('x')), (2_300, KeyCode::Esc), (2_600, key('y'))], None, "xy");
+    draft(&[(2_300, KeyCode::Esc), (2_700, key('y')), (3_600, key('o'))], None, "yo");
+    draft(&[(2_300, KeyCode::Esc), (2_700, key('x')), (9_000, key('y'))], None, "xy");
+    let mut approval = Approval::new(question(), "config.toml".into(), false);
+    let start = Instant::now();
+    approval.press(KeyCode::Char('x').into(), start);
+    approval.press(KeyCode::Esc.into(), start);
+    approval.shown(start, Writing::Nothing);
+    let later = |ms| start + Duration::from_millis(ms);
+    approval.press(KeyCode::Char('y').into(), later(5_000));
+    assert_eq!(approval.settle(later(9_000)), None, "that Esc was before the question");
+}
+
+#[test]
+fn while_a_draft_gets_the_keys_that_is_said_in_their_place() {
+    let start = Instant::now();
+    for rows_max in 2..40 {
+        let mut approval = Approval::new(question(), "config.toml".into(), true);
+        approval.shown(start, Writing::Nothing);
+        let text = drawn(&approval, 40, rows_max);
+        assert!(text.contains("▌ git reset --hard"), "{rows_max}: {text}");
+        assert!(text.contains("Esc, then a key answers"), "{rows_max}: {text}");
+        assert!(!text.contains("yes, always") && !text.contains("y yes"), "{rows_max}: {text}");
+        approval.press(KeyCode::Esc.into(), start);
+        // Its rule was not on the screen yet.
+        let later = |ms| start + Duration::from_millis(ms);
+        approval.press(KeyCode::Char('a').into(), later(2_000));
+        assert_eq!(approval.settle(later(9_000)), None, "{rows_max}");
+        approval.press(KeyCode::Esc.into(), later(9_000));
+        assert!(!drawn(&approval, 40, rows_max).contains("Esc, then"), "{rows_max}");
+    }
 }
 
 #[test]
 fn no_key_answers_before_the_question_was_on_the_screen_nor_right_behind_that() {
     let start = Instant::now();
     let later = |ms| start + Duration::from_millis(ms);
-    let mut approval = Approval::new(question(), "config.toml".into());
+    let mut approval = Approval::new(question(), "config.toml".into(), false);
     let press = |approval: &mut Approval, ms| {
+        approval.press(KeyCode::Esc.into(), later(ms));
         let typed = approval.press(KeyCode::Char('y').into(), later(ms));
-        (typed, approval.settle(later(ms + 200)))
+        (typed, approval.settle(later(ms + 1_000)))
     };
     let none = (Outcome::Stands("y".into()), None);
     assert_eq!(press(&mut approval, 1_000), none, "it is not drawn");
-    approval.shown(later(3_000));
+    approval.shown(later(3_000), Writing::Nothing);
     // A key that came while it was being drawn is read behind that.
     assert_eq!(press(&mut approval, 2_000), none);
-    assert_eq!(press(&mut approval, 3_200), none);
+    assert_eq!(press(&mut approval, 3_900), none);
     approval.hidden();
     assert_eq!(press(&mut approval, 9_000), none, "the pager had the screen");
-    approval.shown(later(9_500));
-    approval.shown(later(9_900));
+    approval.shown(later(9_500), Writing::Nothing);
+    approval.shown(later(9_900), Writing::Nothing);
     assert_eq!(press(&mut approval, 9_700), none);
-    assert_eq!(press(&mut approval, 10_000), (Outcome::Stands(String::new()), Some(Answer::Allow)));
+    assert_eq!(press(&mut approval, 10_700), (Outcome::Stands(String::new()), Some(Answer::Allow)));
 }
 
 #[test]
@@ -107,8 +180,8 @@ fn a_paste_is_no_answer_and_takes_back_a_key_before_it() {
     let start = Instant::now();
     let mut approval = shown(question(), start);
     let later = |ms| start + Duration::from_millis(ms);
-    approval.press(KeyCode::Char('y').into(), later(400));
-    assert_eq!(approval.paste("y\n", later(410)), Outcome::Stands("yy\n".into()));
+    approval.press(KeyCode::Char('y').into(), later(1_400));
+    assert_eq!(approval.paste("y\n", later(1_410)), Outcome::Stands("yy\n".into()));
     assert_eq!(approval.settle(later(5_000)), None);
 }
 
@@ -152,9 +225,9 @@ fn on_a_low_screen_what_would_be_done_stays_and_no_rule_is_taken_unseen() {
         let shows_rules = text.contains("  a  yes, always");
         assert!(shows_rules || text.contains("y yes, n no"), "{rows_max}: {text}");
         let later = |ms| start + Duration::from_millis(ms);
-        approval.press(KeyCode::Char('a').into(), later(400));
+        approval.press(KeyCode::Char('a').into(), later(1_400));
         let always = shows_rules.then_some(Answer::AllowAlways);
-        assert_eq!(approval.settle(later(2_000)), always, "{rows_max}");
+        assert_eq!(approval.settle(later(3_000)), always, "{rows_max}");
     }
 }
 
@@ -171,15 +244,15 @@ fn what_is_not_shown_is_not_allowed() {
             assert!(text.contains("Ctrl-O shows"), "{rows_max}: {text}");
             assert!(!text.contains("y yes") && !text.contains("  y  "), "{rows_max}: {text}");
             assert!(rows_max < 10 || text.contains("! sudo id"), "{rows_max}: {text}");
-            approval.press(KeyCode::Char(key).into(), later(400));
-            assert_eq!(approval.settle(later(2_000)), None, "{rows_max} {key}");
+            approval.press(KeyCode::Char(key).into(), later(1_400));
+            assert_eq!(approval.settle(later(3_000)), None, "{rows_max} {key}");
         }
         let mut approval = shown(question_about(&command), start);
         drawn(&approval, 40, rows_max);
         approval.show();
         assert!(drawn(&approval, 40, rows_max).contains('y'));
-        approval.press(KeyCode::Char('y').into(), later(400));
-        assert_eq!(approval.settle(later(2_000)), Some(Answer::Allow), "{rows_max}");
+        approval.press(KeyCode::Char('y').into(), later(1_400));
+        assert_eq!(approval.settle(later(3_000)), Some(Answer::Allow), "{rows_max}");
     }
 }
 
@@ -201,8 +274,8 @@ fn what_a_protected_file_would_hold_is_seen_whole_before_a_yes() {
     let start = Instant::now();
     let later = |ms| start + Duration::from_millis(ms);
     let press_yes = |approval: &mut Approval| {
-        approval.press(KeyCode::Char('y').into(), later(400));
-        approval.settle(later(2_000))
+        approval.press(KeyCode::Char('y').into(), later(1_400));
+        approval.settle(later(3_000))
     };
     let content: String = (0..9).map(|n| format!("export N={n}\n")).collect();
     for rows_max in 2..60 {

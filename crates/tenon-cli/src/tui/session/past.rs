@@ -77,7 +77,8 @@ impl Session<'_> {
             move |session, (plan, conflicts, outcome)| match outcome {
                 Outcome::Done(done) => session.taken_back(&plan, &done, then),
                 Outcome::Refused(found) => {
-                    session.app.conflict = Some(ConflictQuestion::new(found));
+                    let has_draft = session.app.has_draft();
+                    session.app.conflict = Some(ConflictQuestion::new(found, has_draft));
                     session.taking_back = Some(TakingBack { plan, conflicts, then });
                 }
             },
