@@ -10,7 +10,7 @@ use std::{
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tenon_agent::{Answer, CommandPart, Leaves, Question};
-use tenon_model::{is_blank, visible};
+use tenon_model::written_out;
 use tenon_sandbox::{Access, Conflicts};
 
 use crate::{
@@ -206,7 +206,7 @@ fn wording(question: &Question, language: Language, book: &RuleBook) -> String {
     let decision = &question.decision;
     let mut lines = vec![what(question, language)];
     let subject = folded(&question.subject);
-    lines.extend(visible(&subject).lines().map(|line| format!("    {line}")));
+    lines.extend(subject.lines().map(|line| format!("    {line}")));
     let parts = parts(question, language);
     if !parts.is_empty() {
         lines.push(Text::AskParts.template(language).to_owned());
@@ -341,12 +341,13 @@ fn prompt(question: &Question) -> Text {
 }
 
 /// Returns a text in which runs of blanks and of empty lines are counted (`␣×2500`), so that they push
-/// nothing off the screen.
+/// nothing off the screen, and blanks that are none to a shell are written out.
 pub(crate) fn folded(text: &str) -> String {
+    let text = written_out(text);
     let mut lines: Vec<String> = Vec::new();
     let mut empty = 0;
     for line in text.split('\n').chain(["."]) {
-        if line.chars().all(is_blank) {
+        if line.chars().all(is_space) {
             empty += 1;
             continue;
         }
@@ -364,9 +365,9 @@ pub(crate) fn folded(text: &str) -> String {
 fn with_blanks_counted(line: &str) -> String {
     let mut counted = String::with_capacity(line.len());
     let mut rest = line;
-    while let Some(at) = rest.find(is_blank) {
+    while let Some(at) = rest.find(is_space) {
         let (before, behind) = rest.split_at(at);
-        let after = behind.trim_start_matches(is_blank);
+        let after = behind.trim_start_matches(is_space);
         let (run, _) = behind.split_at(behind.len() - after.len());
         counted.push_str(before);
         match run.chars().count() {
@@ -378,9 +379,13 @@ fn with_blanks_counted(line: &str) -> String {
     counted + rest
 }
 
+fn is_space(character: char) -> bool {
+    matches!(character, ' ' | '\t')
+}
+
 /// Returns a text of the model's as it can stand within a line of ours.
 fn shown(text: &str) -> String {
-    visible(&asked(text)).replace('\n', "␊")
+    written_out(&asked(text)).replace('\n', "␊")
 }
 
 /// A yes for longer needs rules that say what it is for.
@@ -472,9 +477,8 @@ mod tests {
             ("if x; then\n        y\n\nfi\n", "if x; then\n        y\n\nfi\n".to_owned()),
             (&format!("sudo ls{}; rm x", " ".repeat(2_500)), "sudo ls ␣×2500 ; rm x".to_owned()),
             (&format!("a{}b", "\t".repeat(30)), "a ␣×30 b".to_owned()),
-            (&format!("a{}b", "\u{3000}".repeat(30)), "a ␣×30 b".to_owned()),
-            (&format!("a{}b", "\u{2800} ".repeat(15)), "a ␣×30 b".to_owned()),
-            (&format!("a\n{}b", "\u{2800}\n".repeat(40)), "a\n␊×40\nb".to_owned()),
+            ("dev\u{a0}# x\r\n\u{2800}\n", "dev⟨U+00A0⟩# x␍\n⟨U+2800⟩\n".to_owned()),
+            (&format!("a{}b", "\u{3000}".repeat(30)), format!("a{}b", "⟨U+3000⟩".repeat(30))),
             (&format!("a{}b", "\n".repeat(36)), "a\n␊×35\nb".to_owned()),
             (&format!("a\n{}b", "  \n".repeat(40)), "a\n␊×40\nb".to_owned()),
             (&"\n".repeat(9), "␊×10".to_owned()),

@@ -45,5 +45,5 @@ pub use providers::{
 pub use pulse::Pulse;
 pub use retry::RetryPolicy;
 pub use sse::{EventTooLarge, SseEvent, SseParser};
-pub use text::{Secret, Untrusted, decoded, is_blank, printable, visible};
+pub use text::{Secret, Untrusted, decoded, printable, visible, written_out};
 pub use wire_form::written_again;

@@ -113,7 +113,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
             _ if !is_unsafe => shown.push(character),
             '\0'..='\u{1f}' => shown.push(picture(character)),
             '\u{7f}' => shown.push('␡'),
-            _ => shown.push_str(&format!("⟨U+{:04X}⟩", u32::from(character))),
+            _ => shown.push_str(&code_point(character)),
         }
     }
     Cow::Owned(shown)
@@ -130,13 +130,32 @@ pub fn printable(text: &str) -> String {
     seen.map(|(_, character, _)| character).collect()
 }
 
-/// Returns whether `character` takes room on a screen and shows nothing: white space, and the empty
-/// pattern of braille, which is none by name.
+/// Returns `text` made [`visible`], with each blank but space, tab and line feed written out, too: to a
+/// shell it is none, and what looks like words apart is one.
 ///
 /// ```
-/// assert!([' ', '\t', '\u{3000}', '\u{2800}'].into_iter().all(tenon_model::is_blank));
+/// assert_eq!(tenon_model::written_out("a\u{a0}# b\tc"), "a⟨U+00A0⟩# b\tc");
 /// ```
-pub fn is_blank(character: char) -> bool {
+pub fn written_out(text: &str) -> Cow<'_, str> {
+    let is_written =
+        |character: char| is_blank(character) && !matches!(character, ' ' | '\t' | '\n');
+    let shown = visible(text);
+    if !shown.contains(is_written) {
+        return shown;
+    }
+    let mut written = String::with_capacity(shown.len() + 16);
+    for character in shown.chars() {
+        match is_written(character) {
+            true => written.push_str(&code_point(character)),
+            false => written.push(character),
+        }
+    }
+    Cow::Owned(written)
+}
+
+/// Returns whether `character` takes room on a screen and shows nothing: white space, and the empty
+/// pattern of braille, which is none by name.
+fn is_blank(character: char) -> bool {
     character.is_whitespace() || character == '\u{2800}'
 }
 
@@ -219,6 +238,10 @@ impl Sight {
     }
 }
 
+fn code_point(character: char) -> String {
+    format!("⟨U+{:04X}⟩", u32::from(character))
+}
+
 /// Returns the sign of the block Control Pictures, which lists C0 in its own order.
 fn picture(control: char) -> char {
     char::from_u32(0x2400 + u32::from(control)).unwrap_or(char::REPLACEMENT_CHARACTER)
@@ -297,6 +320,26 @@ mod tests {
                 text.chars().map(|c| visible(&c.to_string()).into_owned()).collect();
             assert_eq!(pieces, expected, "in pieces");
         }
+    }
+
+    #[test]
+    fn a_blank_that_is_none_to_a_shell_is_written_out_where_that_is_asked_for() {
+        let blanks = (0..=u32::from(char::MAX)).filter_map(char::from_u32).filter(|c| is_blank(*c));
+        let others: Vec<char> = blanks.filter(|c| !matches!(c, ' ' | '\t' | '\n')).collect();
+        assert!(
+            ['\r', '\u{a0}', '\u{2003}', '\u{3000}', '\u{2800}'].iter().all(|c| others.contains(c))
+        );
+        for blank in others {
+            let text = format!("dev{blank}# x");
+            let written = written_out(&text);
+            assert!(!written.contains(blank) && written != "dev# x", "{text:?}: {written}");
+        }
+        assert_eq!(
+            written_out("a\u{3000}b\u{2800}\n\tc \r\u{200b}"),
+            "a⟨U+3000⟩b⟨U+2800⟩\n\tc ␍⟨U+200B⟩"
+        );
+        assert_eq!(visible("\u{3000}段落"), "\u{3000}段落");
+        assert_eq!(written_out("\tls -l\n"), "\tls -l\n");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use tenon_model::written_out;
 use tenon_sandbox::{
     ChangeKind, Changes, CheckpointId, CheckpointInfo, CheckpointState, Conflict as Found,
     ConflictReason,
@@ -173,7 +174,7 @@ pub(crate) fn listed(conflicts: &[Conflict], language: Language) -> String {
 
 /// Returns the conflicts, a line each, as a question shows them.
 pub(crate) fn listed_asked(conflicts: &[Conflict], language: Language) -> String {
-    lines(conflicts, |path| in_line(&asked(path)), language)
+    lines(conflicts, |path| in_line(&written_out(&asked(path))), language)
 }
 
 fn lines(conflicts: &[Conflict], name: impl Fn(&str) -> String, language: Language) -> String {

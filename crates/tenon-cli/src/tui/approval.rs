@@ -9,6 +9,7 @@ use std::{
 };
 
 use tenon_agent::{Answer, Leaves, Question};
+use tenon_model::written_out;
 
 use super::{
     guard::{Guard, Writing},
@@ -261,14 +262,17 @@ impl Approval {
     fn why(&self, columns: usize, language: Language) -> Vec<Line> {
         let decision = &self.question.decision;
         let reason = reason(&self.question, language);
-        let values: [(&str, &dyn std::fmt::Display); 2] =
-            [("reason", &reason), ("rule", &decision.rule)];
+        let (reason, rule) = (written_out(&reason), written_out(&decision.rule));
+        let values: [(&str, &dyn std::fmt::Display); 2] = [("reason", &reason), ("rule", &rule)];
         let mut said = vec![(Meaning::Plain, Text::AskWhy.say(language, &values))];
         if decision.unconfined {
             said.push((Meaning::Error, Text::AskUnconfined.template(language).to_owned()));
         }
         if let Some(flag) = &decision.flag {
-            said.push((Meaning::Aside, Text::AskFlag.say(language, &[("flag", flag)])));
+            said.push((
+                Meaning::Aside,
+                Text::AskFlag.say(language, &[("flag", &written_out(flag))]),
+            ));
         }
         let none = Line::default();
         let wrapped = |(meaning, text): &(Meaning, String)| {
@@ -288,11 +292,12 @@ impl Approval {
         let rules = if rules.is_empty() { self.question.subject.clone() } else { rules.join(", ") };
         let mut choices = vec![("y", once.template(language).to_owned())];
         if is_offered(&Answer::AllowForSession, &self.question) {
-            let said = Text::ChoiceSession.say(language, &[("rules", &rules)]);
+            let said = Text::ChoiceSession.say(language, &[("rules", &written_out(&rules))]);
             choices.push(("s", said));
         }
         if let Some(rule) = &self.question.decision.always {
-            let text = rule.to_string();
+            let rule_text = rule.to_string();
+            let text = written_out(&rule_text);
             let values: [(&str, &dyn std::fmt::Display); 3] =
                 [("rule", &text), ("setting", &rule.setting()), ("file", &self.file)];
             choices.push(("a", Text::ChoiceAlways.say(language, &values)));

@@ -321,3 +321,23 @@ fn blanks_push_nothing_off_the_screen() {
         }
     }
 }
+
+#[test]
+fn a_blank_that_is_none_to_a_shell_is_written_out_wherever_it_stands_in_a_question() {
+    for (blank, written) in
+        [('\u{a0}', "⟨U+00A0⟩"), ('\u{2800}', "⟨U+2800⟩"), ('\u{3000}', "⟨U+3000⟩")]
+    {
+        let content = format!("export A=dev{blank}# not prod; touch EVIL\n{blank}\nexport B=2\n");
+        let approval = shown(question_of_write(&content, true), Instant::now());
+        let text = drawn(&approval, 80, 60);
+        assert!(text.contains(&format!("+ export A=dev{written}# not prod")), "{text}");
+        assert!(text.contains(&format!("+ {written}\n")) && !text.contains(blank), "{text}");
+        let command = format!("sudo echo a{blank}# b; sudo id{blank}x");
+        let approval = shown(question_about(&command), Instant::now());
+        let text = drawn(&approval, 80, 60);
+        for part in ["▌ sudo echo a", "! sudo echo 'a", "! sudo 'id"] {
+            assert!(text.contains(&format!("{part}{written}")), "{part}: {text}");
+        }
+        assert!(!text.contains(blank), "{text}");
+    }
+}
