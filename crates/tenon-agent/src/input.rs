@@ -51,6 +51,7 @@ pub(crate) const WRITTEN: &str = "written";
 ///     subject: "notes.md".into(),
 ///     arguments: serde_json::json!({"path": "notes.md", "content": "Buy milk."}),
 ///     decision: decide("write_file", &action, &Rules::default(), Mode::Ask, &Places::default()),
+///     programs_set: Vec::new(),
 ///     is_masked: false,
 /// };
 /// let Question { tool, subject, decision, .. } = &question;
@@ -69,10 +70,14 @@ pub struct Question {
     /// What it would touch: the command, the path, the host. What leaves the walls stands here as it
     /// would be opened: a path with every link resolved.
     pub subject: String,
-    /// The arguments with which the call would run; null for a host.
+    /// The arguments with which the call would run; null for a host. Of an edit of a protected file or one
+    /// outside, the texts are whole lines of the file, as it is and as it would be.
     pub arguments: serde_json::Value,
     /// Why it is asked, the rule, and what would stop asking.
     pub decision: Decision,
+    /// Settings with which git would run a program from then on, each with its value, where that is what the edit
+    /// of a file does.
+    pub programs_set: Vec<String>,
     /// Whether the name of a secret stands in the place of a part of the texts; a person must be told.
     /// No rule and no flag with such a part is in [`Question::decision`].
     pub is_masked: bool,

@@ -287,6 +287,10 @@ fn arguments(question: &Question, language: Language) -> Vec<String> {
     let (lines_max, chars_max) =
         if is_whole { (usize::MAX, usize::MAX) } else { (LINES_SHOWN_MAX, LINE_CHARS_MAX) };
     let mut lines = Vec::new();
+    for setting in &question.programs_set {
+        let values: [(&str, &dyn std::fmt::Display); 1] = [("setting", &shown(setting))];
+        lines.push(format!("  {}", Text::AskProgramSet.say(language, &values)));
+    }
     if replaces_all(question) {
         lines.push(format!("  {}", Text::AskReplacesAll.template(language)));
     }
@@ -521,6 +525,7 @@ mod tests {
                 subject: String::new(),
                 arguments: serde_json::Value::Null,
                 decision,
+                programs_set: Vec::new(),
                 is_masked: false,
             };
             assert_eq!(question.decision.verdict, tenon_agent::Verdict::Ask, "{action:?}");

@@ -200,6 +200,7 @@ texts! {
     AskPrompt: "Allow it this once? [y = yes, n = no, n WORDS = no, and tell the model] ", "仅这一次，允许吗？[y = 是，n = 否，n 文字 = 否，并告诉模型] ";
     AskAgain: "Please answer y or n. ", "请回答 y 或 n。 ";
     AskPromptNo: "It cannot be allowed here. [n = no, n WORDS = no, and tell the model] ", "无法在此允许。[n = 否，n 文字 = 否，并告诉模型] ";
+    AskProgramSet: "From then on git runs programs, or does other than before, by the setting {setting}", "此后 git 将按此设置运行程序或改变行为：{setting}";
     AskReplacesAll: "Every place where the old text stands is replaced.", "旧文本出现的每一处都会被替换。";
     AskNotCompared: "The texts are too long to be compared: all of the old one stands before all of the new one.", "文本过长，无法比较：先列出全部旧文本，再列出全部新文本。";
     AskTooLong: "It is {n} bytes long, too long to be shown; this is its beginning.", "共 {n} 字节，过长，无法显示；以下是开头。";

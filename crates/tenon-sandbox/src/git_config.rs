@@ -7,7 +7,7 @@
 
 mod harmless;
 
-use std::ops::Range;
+use std::{ops::Range, path::Path};
 
 use self::harmless::is_harmless;
 
@@ -139,6 +139,45 @@ pub(crate) fn included(bytes: &[u8]) -> Vec<String> {
     let valued = |entry: &Entry| text.get(entry.place.clone()).is_some_and(|it| it.contains('='));
     let found = entries.into_iter().filter(|entry| entry.includes() && valued(entry));
     found.map(|entry| entry.value).collect()
+}
+
+/// Returns the settings that run a program, for all that is known, in a file at `path` that holds `after`
+/// and did not where it held `before`, each with its value; none where it is no file of git's settings by
+/// its name, or cannot be read for sure.
+///
+/// ```
+/// use tenon_sandbox::programs_set;
+///
+/// let (before, after) = ("[core]\n\t# pager = x\n", "[core]\n\tpager = x\n");
+/// let path = std::path::Path::new("/work/.git/config");
+/// assert_eq!(programs_set(path, before.as_bytes(), after.as_bytes()), ["core.pager = x"]);
+/// ```
+pub fn programs_set(path: &Path, before: &[u8], after: &[u8]) -> Vec<String> {
+    let (Ok(before), Ok(after)) = (std::str::from_utf8(before), std::str::from_utf8(after)) else {
+        return Vec::new();
+    };
+    let known = entries(before).unwrap_or_default();
+    let found = if is_of_git(path) { entries(after).unwrap_or_default() } else { Vec::new() };
+    let is_new = |entry: &&Entry| {
+        let said = entry.said(after);
+        entry.runs_a_program() && !known.iter().any(|known| known.said(before) == said)
+    };
+    let shown = |entry: &Entry| format!("{} = {}", entry.shown(), entry.value);
+    found.iter().filter(is_new).map(shown).collect()
+}
+
+/// Whether a file has settings of git by its name and that of the folder that it is in.
+fn is_of_git(path: &Path) -> bool {
+    let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    match named(path).as_deref() {
+        Some("config.worktree" | ".gitconfig" | "gitconfig" | ".gitmodules") => true,
+        Some("config") => path
+            .ancestors()
+            .skip(1)
+            .filter_map(named)
+            .any(|name| name == "git" || name.ends_with(".git")),
+        _ => false,
+    }
 }
 
 /// Returns a value without quotes, comments and what continues lines.

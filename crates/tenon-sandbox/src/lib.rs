@@ -41,6 +41,7 @@ pub use clean::{Cleaner, clean_bytes};
 pub use command::{Command, CommandError, CommandLimits, Exit, LimitReached, Output, signal_name};
 pub use environment::child_environment;
 pub use filter::{FilteredText, TextFilter};
+pub use git_config::programs_set;
 pub use git_index::{GitIndex, GitIndexEntry, GitIndexFormat, read_git_index};
 pub use guard::{
     GUARDED_FOLDERS_MAX, LookedAfter, OwnLookedAfter, ProtectedChange, ProtectedChangeKind,

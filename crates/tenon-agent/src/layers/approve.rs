@@ -1,5 +1,6 @@
 //! Policy decides; where it wants a yes, a person is asked. Nobody there means no.
 
+use super::whole_lines::ShownCall;
 use crate::{
     event::{Live, Update},
     input::{Answer, FrontEnd, Question},
@@ -27,18 +28,17 @@ impl Approval {
     }
 }
 
-/// Judges `call` by `decision` and asks `front` where a yes is needed. `asking` lets one question
-/// stand at a time; `again` decides anew once it is this call's turn to ask, for the answer to
-/// another call may have settled it.
+/// Judges `call` by `decision` and asks `front` where a yes is needed, about a tool, its subject and the call
+/// as it is shown. `asking` lets one question stand at a time; `again` decides anew once it is this call's turn
+/// to ask, for the answer to another call may have settled it.
 pub(super) async fn approve(
-    tool: &str,
-    subject: &str,
+    (tool, subject, shown): (&str, &str, ShownCall),
     call: ProposedCall,
     decision: Decision,
     front: &dyn FrontEnd,
     (asking, again): (&tokio::sync::Mutex<()>, &(dyn Fn() -> Decision + Sync)),
 ) -> Approval {
-    let (call_id, arguments) = (call.id.clone(), call.arguments.clone());
+    let (call_id, ShownCall { arguments, programs_set }) = (call.id.clone(), shown);
     let waiting = match judge(call, &decision) {
         Judged::Approved(call) => {
             return Approval::new(Ok(call), false);
@@ -61,6 +61,7 @@ pub(super) async fn approve(
         subject: subject.to_owned(),
         arguments,
         decision,
+        programs_set,
         is_masked: false,
     };
     match front.ask(question).await {

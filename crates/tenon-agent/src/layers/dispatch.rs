@@ -22,6 +22,7 @@ use super::{
     reach::Reach,
     receipt::Receipts,
     stand_in::{self, StandIn},
+    whole_lines::ShownCall,
     written::{Outcome, Refused, Written},
 };
 use crate::{
@@ -278,12 +279,14 @@ impl Dispatch {
             return Ok(answer);
         }
         let (rule, flag) = (decision.rule.clone(), decision.flag.clone());
+        let held = grant.held(&self.workspace, decision.verdict);
         let proposed = ProposedCall { id: call.id.clone(), arguments: prepared.arguments };
         let subject = grant.subject().unwrap_or(prepared.subject);
         let front = recorder.front();
         let again = || self.decide(tool.name(), &action);
         let asking = (&*self.asking, &again as &(dyn Fn() -> Decision + Sync));
-        let approval = approve(tool.name(), &subject, proposed, decision, front, asking);
+        let shown = ShownCall::of(tool, &proposed, &subject, held);
+        let approval = approve((tool.name(), &subject, shown), proposed, decision, front, asking);
         let approval = tokio::select! {
             approval = approval => approval,
             () = cancel.cancelled() => return Ok(ToolOutput::error("cancelled before it ran")),

@@ -1,11 +1,11 @@
 //! What one approved call may open besides the workspace: the place that was shown in the question,
 //! held by a handle from before it, and nothing else.
 
-use std::path::PathBuf;
+use std::{borrow::Cow, path::PathBuf};
 
 use tenon_sandbox::{Access, ContentHash, Expected, FileError, Outside, Workspace};
 
-use crate::policy::Action;
+use crate::policy::{Action, Verdict};
 
 /// The longest protected file that is written, as long as `edit_file` takes any.
 const BYTES_MAX: u64 = 16 << 20;
@@ -17,8 +17,8 @@ pub(super) enum Grant {
     /// A file of the workspace that links lead to, by its own path.
     Linked(String),
     /// One protected place in the workspace may be written, as long as what is there is what was there
-    /// when the question was made.
-    Protected(PathBuf, Expected),
+    /// when the question was made: these bytes, or no file.
+    Protected(PathBuf, Option<Vec<u8>>),
     /// A place outside.
     Outside(Outside, Access),
     /// A place outside that nobody may open, as the model wrote it, or one in the workspace.
@@ -65,6 +65,20 @@ impl Grant {
         }
     }
 
+    /// Returns what the file holds that a call would write which is asked about: a protected one, or one
+    /// outside.
+    pub(super) fn held(&self, workspace: &Workspace, verdict: Verdict) -> Option<Cow<'_, [u8]>> {
+        match self {
+            _ if verdict != Verdict::Ask => None,
+            Self::Protected(_, found) => found.as_deref().map(Cow::Borrowed),
+            Self::Outside(found, Access::Write) => {
+                let workspace = workspace.clone().with_grant(found, Access::Write).ok()?;
+                workspace.read(found.written(), BYTES_MAX).ok().map(Cow::Owned)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns what the model is told of a refusal: what leaves the workspace begins as if there
     /// were nobody who could allow it.
     pub(super) fn refused(&self, reason: String) -> String {
@@ -90,7 +104,10 @@ impl Grant {
             Self::Nothing | Self::Linked(_) => Ok(workspace),
             // Policy lets none of these through.
             Self::Closed { written, .. } => Err(elsewhere(written)),
-            Self::Protected(place, found) => Ok(workspace.with_lifted(place, *found)),
+            Self::Protected(place, found) => {
+                let hash = found.as_deref().map(|bytes| Expected::Hash(ContentHash::of(bytes)));
+                Ok(workspace.with_lifted(place, hash.unwrap_or(Expected::Absent)))
+            }
             Self::Outside(found, access) => {
                 workspace.with_grant(found, *access).map_err(|_| elsewhere(found.written()))
             }
@@ -99,10 +116,10 @@ impl Grant {
 }
 
 /// Returns what is at a path; a folder is an error, as it is to the write.
-fn found(path: &str, workspace: &Workspace) -> Result<Expected, FileError> {
+fn found(path: &str, workspace: &Workspace) -> Result<Option<Vec<u8>>, FileError> {
     match workspace.read(path, BYTES_MAX) {
-        Ok(bytes) => Ok(Expected::Hash(ContentHash::of(&bytes))),
-        Err(FileError::NotFound { .. }) => Ok(Expected::Absent),
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(FileError::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -22,6 +22,7 @@ mod receipt;
 mod run;
 mod stand_in;
 mod tree;
+mod whole_lines;
 mod written;
 
 use std::sync::Arc;

@@ -28,6 +28,7 @@ pub(super) fn ask(
             subject: subject.clone(),
             arguments: serde_json::Value::Null,
             decision: Decision::on_overtime(after),
+            programs_set: Vec::new(),
             is_masked: false,
         };
         let (front, asking) = (Arc::clone(&front), Arc::clone(&asking));

@@ -82,6 +82,7 @@ impl Reach {
                 subject: preset.as_ref().map_or_else(|| name.clone(), HostPreset::to_string),
                 arguments: serde_json::Value::Null,
                 decision,
+                programs_set: Vec::new(),
                 is_masked: false,
             };
             let answer = recorder.front().ask(question).await;
@@ -98,11 +99,10 @@ impl Reach {
                     self.allow(&answer, (&allowed, hosts), sandbox, recorder)?
                 }
                 Answer::Deny(words) => {
-                    let words = words.map(|words| format!(" and said: {words}"));
-                    let said = format!("the user refuses {name}{}", words.unwrap_or_default());
+                    let said = words.map(|words| format!(" and said: {words}")).unwrap_or_default();
                     let hosts = hosts.iter().map(ToString::to_string);
                     self.refused.lock().unwrap_or_else(PoisonError::into_inner).extend(hosts);
-                    said
+                    format!("the user refuses {name}{said}")
                 }
                 Answer::Nobody => {
                     is_alone = true;

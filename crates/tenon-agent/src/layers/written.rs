@@ -86,6 +86,7 @@ impl Judge for Written {
             arguments: json!({"path": subject, "content": String::from_utf8_lossy(content)}),
             subject: subject.clone(),
             decision,
+            programs_set: Vec::new(),
             is_masked: false,
         };
         let _one_at_a_time = self.asking.lock().await;

@@ -23,8 +23,9 @@ pub(super) fn masked(mut question: Question, masks: &Masks) -> Question {
     is_masked |= decision.always.take_if(|rule| has_rule(rule)).is_some();
     is_masked |= decision.flag.take_if(|flag| has_rule(flag)).is_some();
     let parts = decision.parts.iter_mut().map(|part| &mut part.text);
+    let set = question.programs_set.iter_mut();
     let own = [&mut question.subject, &mut decision.reason, &mut decision.rule];
-    for text in own.into_iter().chain(parts) {
+    for text in own.into_iter().chain(parts).chain(set) {
         if let Cow::Owned(masked) = masks.mask(text) {
             (*text, is_masked) = (masked, true);
         }
@@ -69,6 +70,7 @@ mod tests {
             subject: command.into(),
             arguments: json!({"command": command}),
             decision: decide("bash", &action, &Rules::default(), Mode::Ask, &places),
+            programs_set: Vec::new(),
             is_masked: false,
         }
     }

@@ -88,6 +88,15 @@ pub fn diff_ops<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<DiffOp> {
     ops.into_inner().into_inner().into_ops()
 }
 
+/// Returns whole lines of two texts, from some before the first difference to some behind the last.
+pub(crate) fn whole_lines(old: &str, new: &str) -> (String, String) {
+    let Stretch { old, new, .. } = Stretch::of(old, new);
+    // Where both end a line, that is no news.
+    let ended = old.strip_suffix('\n').zip(new.strip_suffix('\n'));
+    let (old, new) = ended.unwrap_or((old, new));
+    (old.to_owned(), new.to_owned())
+}
+
 /// Returns `hunks` cut to what the model is shown.
 pub(super) fn for_model(hunks: &str) -> String {
     let Some((end, _)) = hunks.char_indices().nth(MODEL_CHARS_MAX) else {

@@ -52,6 +52,27 @@ pub(super) struct EditFileArgs {
     replace_all: bool,
 }
 
+impl EditFileArgs {
+    fn replaces_all(&self, is_forgiving: bool) -> bool {
+        self.replace_all || is_forgiving && !self.old_text.trim().contains('\n')
+    }
+
+    /// Returns the file of these bytes and where the old text stands in it, be that one place or not.
+    fn places<'a>(
+        &self,
+        bytes: &'a [u8],
+        is_forgiving: bool,
+    ) -> Result<(FileText<'a>, Places), Obstacle> {
+        let which = match self.replaces_all(is_forgiving) {
+            true => Which::Separate,
+            false => Which::Overlapping,
+        };
+        let file = FileText::new(bytes)?;
+        let places = file.places(&self.old_text, &self.new_text, which)?;
+        Ok((file, places))
+    }
+}
+
 impl EditFile {
     /// Returns the tool, which remembers its edits in `earlier`.
     pub(super) fn new(is_forgiving: bool, earlier: EarlierEdits) -> Self {
@@ -81,6 +102,16 @@ impl Tool for EditFile {
 
     fn action(&self, args: &EditFileArgs, workspace: &Workspace) -> Action {
         write_action(&args.path, workspace)
+    }
+
+    fn would_hold(&self, args: &EditFileArgs, bytes: &[u8]) -> Option<Vec<u8>> {
+        let (_, places) = args.places(bytes, self.is_forgiving).ok()?;
+        let is_done = match places.ranges.len() {
+            0 => false,
+            1 => true,
+            _ => args.replaces_all(self.is_forgiving),
+        };
+        is_done.then(|| find::spliced(bytes, &places))
     }
 
     async fn run(&self, args: EditFileArgs, context: &ToolContext) -> Result<ToolOutput, String> {
@@ -171,19 +202,16 @@ impl Edit<'_> {
     }
 
     fn places(&self, bytes: &[u8]) -> Result<Places, String> {
-        let EditFileArgs { path, old_text, new_text, replace_all } = self.args;
-        let replaces_all = *replace_all || self.is_forgiving && !old_text.trim().contains('\n');
-        let which = if replaces_all { Which::Separate } else { Which::Overlapping };
-        let file = FileText::new(bytes).map_err(|obstacle| self.sentence(obstacle))?;
-        let places =
-            file.places(old_text, new_text, which).map_err(|obstacle| self.sentence(obstacle))?;
+        let found = self.args.places(bytes, self.is_forgiving);
+        let (file, places) = found.map_err(|obstacle| self.sentence(obstacle))?;
         match places.ranges.len() {
             0 => Err(self.miss(&file, bytes)),
             1 => Ok(places),
-            _ if replaces_all => Ok(places),
+            _ if self.args.replaces_all(self.is_forgiving) => Ok(places),
             count => Err(format!(
-                "Text found {count} times in {path} ({}). Add lines around it to old_text so that \
+                "Text found {count} times in {} ({}). Add lines around it to old_text so that \
                  it is unique, or set replace_all.",
+                self.args.path,
                 listed(&places.lines)
             )),
         }

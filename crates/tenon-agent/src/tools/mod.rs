@@ -58,6 +58,7 @@ pub use arguments::ArgumentError;
 pub(crate) use background::overtime_in;
 pub(crate) use bash::BASH;
 pub use bash::why_not_started;
+pub(crate) use diff::whole_lines;
 pub use diff::{diff_ops, hunks};
 pub(crate) use edit_file::EarlierEdits;
 pub use foreseen::protected_writes;

@@ -123,6 +123,12 @@ pub trait Tool: Send + Sync + 'static {
         Action::Other { subject: self.subject(args) }
     }
 
+    /// Returns what a file that holds `bytes` would hold after a call with `args`, for the person who is
+    /// asked about it; `None` where the arguments say all of it, or nothing would be written.
+    fn would_hold(&self, _args: &Self::Args, _bytes: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Does the work. An error that the model can act on is an `Err` text.
     fn run(
         &self,
@@ -335,6 +341,11 @@ pub trait AnyTool: Send + Sync {
         workspace: &Workspace,
     ) -> Result<PreparedCall, ArgumentError>;
 
+    /// Returns what [`Tool::would_hold`] does. `arguments` are what [`AnyTool::prepare`] returned.
+    fn would_hold(&self, _arguments: &Value, _bytes: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Runs the call. `arguments` are what [`AnyTool::prepare`] returned.
     async fn run(&self, arguments: Value, context: &ToolContext) -> ToolOutput;
 }
@@ -520,6 +531,10 @@ impl<T: Tool> AnyTool for T {
             subject: self.subject(&args),
             arguments,
         })
+    }
+
+    fn would_hold(&self, arguments: &Value, bytes: &[u8]) -> Option<Vec<u8>> {
+        Tool::would_hold(self, &arguments::typed(arguments).ok()?, bytes)
     }
 
     async fn run(&self, arguments: Value, context: &ToolContext) -> ToolOutput {

@@ -24,8 +24,8 @@ const BEGINNING_CHARS: usize = 2_000;
 /// What would be written, in lines.
 #[derive(Debug)]
 pub(crate) struct Preview {
-    /// What is said of it first, each with its number.
-    said: Vec<(Text, usize)>,
+    /// What is said of it first, each with what it speaks of.
+    said: Vec<(Text, String)>,
     lines: Vec<DiffLine>,
     is_too_long: bool,
 }
@@ -35,12 +35,14 @@ impl Preview {
     /// behind a plus. Runs of blanks are counted, so that they push nothing out of sight.
     pub(crate) fn of(question: &Question) -> Self {
         let too_long = too_long(question);
-        let mut preview = Self { said: Vec::new(), lines: Vec::new(), is_too_long: false };
+        let sets = |setting: &String| (Text::AskProgramSet, folded(setting));
+        let said = question.programs_set.iter().map(sets).collect();
+        let mut preview = Self { said, lines: Vec::new(), is_too_long: false };
         if replaces_all(question) {
-            preview.said.push((Text::AskReplacesAll, 0));
+            preview.said.push((Text::AskReplacesAll, String::new()));
         }
         if let Some(bytes) = too_long {
-            preview.said.push((Text::AskTooLong, bytes));
+            preview.said.push((Text::AskTooLong, bytes.to_string()));
             preview.is_too_long = true;
         }
         let mut shown = texts(question);
@@ -86,8 +88,9 @@ impl Preview {
     }
 
     fn said(&self, columns: usize, language: Language) -> Vec<Line> {
-        let said = |(text, n): &(Text, usize)| {
-            wrapped(&Line::of(Meaning::Warning, &text.say(language, &[("n", n)])), columns)
+        let said = |(text, of): &(Text, String)| {
+            let said = text.say(language, &[("n", of), ("setting", of)]);
+            wrapped(&Line::of(Meaning::Warning, &said), columns)
         };
         self.said.iter().flat_map(said).collect()
     }
@@ -95,7 +98,7 @@ impl Preview {
     fn add_edit(&mut self, old: &str, new: &str) {
         if self.is_too_long || old.len() + new.len() > COMPARED_BYTES_MAX {
             if !self.is_too_long {
-                self.said.push((Text::AskNotCompared, 0));
+                self.said.push((Text::AskNotCompared, String::new()));
             }
             self.add(old, '-');
             self.add(new, '+');
@@ -103,8 +106,11 @@ impl Preview {
         }
         // A text without a line end is no news here: it is a part of a file.
         let hunks = diff_hunks(&format!("{}\n", folded(old)), &format!("{}\n", folded(new)));
-        let shown = diff::lines(&hunks).into_iter().filter(|line| line.meaning != Meaning::Hint);
-        self.lines.extend(shown);
+        let mut shown = diff::lines(&hunks);
+        for gap in shown.iter_mut().filter(|line| line.meaning == Meaning::Hint) {
+            gap.text = "⋮".to_owned();
+        }
+        self.lines.extend(shown.into_iter().skip(1));
     }
 
     fn add(&mut self, text: &str, sign: char) {
@@ -163,7 +169,15 @@ mod tests {
         let decision =
             decide("write_file", &action, &Rules::default(), Mode::Auto, &Places::default());
         let (call_id, tool, subject) = ("1".into(), "write_file".into(), "a.txt".into());
-        Preview::of(&Question { call_id, tool, subject, arguments, decision, is_masked: false })
+        Preview::of(&Question {
+            call_id,
+            tool,
+            subject,
+            arguments,
+            decision,
+            programs_set: Vec::new(),
+            is_masked: false,
+        })
     }
 
     fn shown(arguments: Value, columns: usize) -> (Vec<String>, bool) {
@@ -189,6 +203,9 @@ mod tests {
         assert!(painted.contains("\u{1b}[32;7m2\u{1b}[0m"), "{painted:?}");
         let goes = json!({"path": "a.txt", "old_text": "one", "new_text": ""});
         assert_eq!(lines(goes)[0], "│ - one");
+        let (old, new) = ("#a\n1\n2\n3\n4\n5\n#b", "a\n1\n2\n3\n4\n5\nb");
+        let parts = json!({"path": "a.txt", "old_text": old, "new_text": new});
+        assert_eq!(lines(parts)[..6], ["│ - #a", "│ + a", "│   1", "│   2", "│  ⋮", "│   4"]);
         assert!(lines(json!({"path": "a.txt"})).is_empty());
         assert_eq!(lines(json!({"path": "a.txt", "content": "a.txt"})), ["│ + a.txt"]);
         let long = json!({"path": "a.txt", "content": "x\n".repeat(20)});

@@ -189,6 +189,7 @@ fn question(command: &str) -> Question {
         subject: command.into(),
         arguments: json!({ "command": command }),
         decision,
+        programs_set: Vec::new(),
         is_masked: false,
     }
 }
@@ -223,8 +224,10 @@ fn a_question_shows_what_stands_behind_characters_that_join_or_that_terminals_dr
             arguments: json!({"content": format!(": {filler}$(touch EVIL)")}),
             decision,
             is_masked: false,
+            programs_set: Vec::new(),
         };
-        let rows = Approval::new(question, "config.toml".into()).whole(columns, Language::English);
+        let rows = Approval::new(question, "config.toml".into(), false)
+            .whole(columns, Language::English);
         let texts: Vec<String> = rows.iter().map(Line::text).collect();
         assert!(texts.iter().all(|row| measure::most_columns(row) <= columns), "{texts:#?}");
         let all: String = texts.concat().replace([' ', '▌', '│'], "");

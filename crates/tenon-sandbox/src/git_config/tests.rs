@@ -173,3 +173,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn settings_that_come_to_life_are_named_with_their_values() {
+    let before = "[core]\n\t# note: fsmonitor = \"touch EVIL; false\"\n\tpager = less\n";
+    let after = before.replace("# note: ", "") + "[user]\n\tname = n\n";
+    let set = |path: &str, before: &str| {
+        programs_set(Path::new(path), before.as_bytes(), after.as_bytes())
+    };
+    for path in
+        ["/w/.git/config", "/w/.git/modules/a/config", "/h/.config/git/config", "/h/.gitconfig"]
+    {
+        assert_eq!(set(path, before), ["core.fsmonitor = touch EVIL; false"], "{path}");
+    }
+    assert_eq!(set("/w/.git/config", "").len(), 2);
+    assert!(set("/w/.git/config", &after).is_empty());
+    assert!(set("/h/.ssh/config", before).is_empty() && set("/w/notes", before).is_empty());
+    // Under another section it is another setting.
+    let moved = after.replace("[core]", "[pager]");
+    assert_eq!(set("/w/.git/config", &moved).len(), 2);
+}

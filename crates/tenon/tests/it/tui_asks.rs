@@ -62,6 +62,49 @@ fn a_protected_file_is_not_written_before_all_that_it_would_hold_was_shown() {
 }
 
 #[test]
+fn an_edit_of_a_protected_file_or_one_outside_is_asked_about_in_whole_lines() {
+    let outside = tempfile::tempdir().unwrap();
+    let outside = outside.path().join("notes.sh").display().to_string();
+    for path in [".envrc", &outside] {
+        for arguments in [&[] as &[&str], &["--plain"]] {
+            let edit = json!([{"name": "edit_file",
+                "arguments": {"path": path, "old_text": "# once: ", "new_text": ""}}]);
+            let home = Home::new(json!([{"calls": edit}, {"text": "All asked."}]));
+            let held = "export A=1\n# once: touch EVIL\nexport B=2\n";
+            std::fs::write(home.work().join(path), held).unwrap();
+            let mut terminal = match arguments {
+                [] => session_with(&home, (100, 40), &[]),
+                _ => Terminal::start(&home, arguments, 100, &[]),
+            };
+            if !arguments.is_empty() {
+                terminal.wait_for_prompt();
+            }
+            terminal.press("go\r");
+            terminal.wait_for("Why it is asked", 1);
+            let screen = terminal.screen();
+            let lines = match arguments.is_empty() {
+                true => {
+                    ["│   export A=1", "│ - # once: touch EVIL", "│ + touch EVIL", "│   export B=2"]
+                }
+                false => {
+                    ["    export A=1", "    # once: touch EVIL", "    touch EVIL", "    export B=2"]
+                }
+            };
+            assert!(lines.iter().all(|line| screen.contains(line)), "{screen}");
+            sleep(PAUSE);
+            terminal.press(if arguments.is_empty() { "y" } else { "y\r" });
+            terminal.wait_for_turn("All asked.");
+            assert_eq!(
+                std::fs::read_to_string(home.work().join(path)).unwrap(),
+                "export A=1\ntouch EVIL\nexport B=2\n"
+            );
+            terminal.press(CTRL_D);
+            assert_eq!(terminal.exit_code(), 0);
+        }
+    }
+}
+
+#[test]
 fn blanks_push_nothing_of_a_protected_file_out_of_sight() {
     let content = format!("export A=1{}; touch EVIL\n", " ".repeat(2_000));
     let home = Home::new(json!([{"calls": write(&content)}, {"text": "All asked."}]));

@@ -21,6 +21,7 @@ fn question_about(command: &str) -> Question {
         subject: command,
         arguments: serde_json::Value::Null,
         decision,
+        programs_set: Vec::new(),
         is_masked: false,
     }
 }
@@ -265,6 +266,7 @@ fn question_of_write(content: &str, protected: bool) -> Question {
         subject: ".envrc".into(),
         arguments: serde_json::json!({"path": ".envrc", "content": content}),
         decision: decide("write_file", &action, &rules, Mode::Ask, &places),
+        programs_set: Vec::new(),
         is_masked: false,
     }
 }
