@@ -8,7 +8,7 @@ use super::limits::Limits;
 use super::listings::Listings;
 use super::others::Others;
 use super::place::Place;
-use super::recorded::{LIMITS, left, told};
+use super::recorded::{LIMITS, Tops, left, told};
 use super::scan::{Stamps, look, scan};
 use super::{Guard, ProtectedChange};
 use crate::journal::{Journal, LeftBehind};
@@ -25,11 +25,12 @@ pub struct LookedAfter {
     pub unsure: Vec<PathBuf>,
 }
 
-/// Puts back what commands did to protected names whose agent was killed while they ran, once for each
-/// command. What it puts back is a checkpoint of its own in the command's session; an undo of that, and not of the
-/// command with it, is a conflict. `name` says what it is called, given the name of the command's own. Nothing is
-/// put back from records on the workspace's own mount (see [`LookedAfter::unsure`]). Goes through all folders
-/// of the workspace if there is such a command, else it takes well below a millisecond.
+/// Puts back what commands did to protected names whose agent was killed while they ran, once. All of them count as one:
+/// what was there is what was there before the first. What it puts back is a checkpoint of its own in the session of
+/// the newest; an undo of that, and not of the commands with it, is a conflict. `name` says what it is called, given the
+/// name of that command's own. Nothing is put back from records on the workspace's own mount (see
+/// [`LookedAfter::unsure`]). Goes through all folders of the workspace if there is such a command, else it takes
+/// well below a millisecond.
 ///
 /// ```
 /// use tenon_sandbox::{Journal, JournalOptions, Workspace, look_after_killed};
@@ -46,12 +47,13 @@ pub struct LookedAfter {
 #[must_use]
 pub fn look_after_killed(journal: &Journal, name: &dyn Fn(&str) -> String) -> LookedAfter {
     let mut all = LookedAfter::default();
-    if !journal.left_behind().is_empty() {
+    if journal.left_behind().is_some() {
         // Somebody else may have looked after them meanwhile.
         journal.alone(|| {
-            for left in journal.left_behind() {
-                left.look_after(|| all.add(&left, name));
-            }
+            let Some(left) = journal.left_behind() else { return };
+            let tops = Tops::open(left.journal.roots());
+            let is_judged = |root: &Path, beneath: &Path| tops.matters(root, beneath);
+            left.look_after(&is_judged, || all.add(&left, name));
         });
     }
     all
@@ -97,7 +99,7 @@ impl LookedAfter {
     }
 }
 
-/// Returns a guard as it was before the command, and what is there now of what the command touched.
+/// Returns a guard as it was before the commands, and what is there now of what they touched.
 fn as_it_was(left_behind: &LeftBehind) -> (Guard, BTreeMap<Place, Item>) {
     let roots = left_behind.journal.roots();
     let (mut recorded, most) = (left(left_behind, roots.clone()), Limits::default());

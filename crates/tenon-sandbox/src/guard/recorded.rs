@@ -48,7 +48,7 @@ pub(super) fn recorded(
     all.end(scan, since)
 }
 
-/// Looks at what a command touched that nobody looked after.
+/// Looks at what commands touched that nobody looked after.
 pub(super) fn left(left: &LeftBehind, roots: Vec<PathBuf>) -> Recorded {
     let (known, tops) = (BTreeMap::new(), Tops::open(roots));
     let mut scan = Scan::new(&known, Stamps::HoldIn(&[]), Limits::TOUCHED);
@@ -87,7 +87,15 @@ impl First {
 }
 
 impl Recorded {
-    fn look(&mut self, scan: &mut Scan<'_>, tops: &Tops, touched: AllTouched) {
+    fn look(&mut self, scan: &mut Scan<'_>, tops: &Tops, mut touched: AllTouched) {
+        let AllTouched { names, moved, .. } = &mut touched;
+        for name in names.iter_mut().filter(|name| name.is_along) {
+            // Elsewhere without the folder that its protected name is in it counts as new.
+            let place = place_of(tops, name);
+            if place.is_none_or(|place| moved_with(&place, moved).is_none()) {
+                (name.came, name.before) = (Came::Made, None);
+            }
+        }
         for name in &touched.names {
             let Some(top) = tops.of(&name.root) else { continue };
             scan.place(&name.root, top, &name.beneath, name.came);
@@ -123,12 +131,7 @@ impl Recorded {
 /// Whether a file came along with a folder that its protected name was in before, and was not touched
 /// itself.
 fn came_along(place: &Place, touched: &AllTouched) -> bool {
-    let Some((owner, _)) = place.owner() else { return false };
-    let is_above = |root: &Path, path: &Path| root == place.root() && owner.starts_with(path);
-    let moved = touched.moved.iter().filter(|(root, path)| is_above(root, path));
-    let Some(lowest) = moved.map(|(_, path)| path).max_by_key(|path| path.iter().count()) else {
-        return false;
-    };
+    let Some((owner, lowest)) = moved_with(place, &touched.moved) else { return false };
     let is_below = |name: &Touched| {
         let beneath = &name.beneath;
         name.root == place.root()
@@ -144,6 +147,15 @@ fn came_along(place: &Place, touched: &AllTouched) -> bool {
             && name.beneath.file_name().is_some_and(makes_repository)
     };
     !touched.names.iter().any(|name| is_below(name) || completes(name))
+}
+
+/// Returns the folder that the protected name of a file is in, and the lowest around it of those that moved.
+fn moved_with<'a>(place: &Place, moved: &'a [(PathBuf, PathBuf)]) -> Option<(PathBuf, &'a Path)> {
+    let (owner, _) = place.owner()?;
+    let is_above = |root: &Path, path: &Path| root == place.root() && owner.starts_with(path);
+    let moved = moved.iter().filter(|(root, path)| is_above(root, path));
+    let lowest = moved.map(|(_, path)| path).max_by_key(|path| path.iter().count())?;
+    Some((owner, lowest))
 }
 
 /// Roots, open.

@@ -112,7 +112,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Returns the path that a node has if only folders above it went elsewhere.
-    fn in_its_folder(&mut self, old: &Old) -> Option<Place> {
+    pub(crate) fn in_its_folder(&mut self, old: &Old) -> Option<Place> {
         let root = old.place.root;
         for above in old.place.path.ancestors().skip(1) {
             let Some(folder) = self.folders.get(&Place { root, path: above.into() }) else {

@@ -8,7 +8,7 @@ use rustix::fs::AtFlags;
 
 use super::CheckpointId;
 use super::checkpoint::Checkpoint;
-use super::left_behind::LeftBehind;
+use super::left_behind::{LeftBehind, Part};
 use super::record::Image;
 use super::store::{Store, object_name};
 
@@ -47,7 +47,8 @@ impl Checkpoint {
 impl LeftBehind {
     /// Does what [`Checkpoint::kept_names`] does.
     pub(crate) fn kept_names(&self, numbers: &HashSet<u64>) -> Vec<KeptName> {
-        kept_names(&self.journal.store, self.id, &self.image, numbers)
+        let names = |part: &Part| kept_names(&self.journal.store, part.id, &part.image, numbers);
+        self.parts.iter().flat_map(names).collect()
     }
 }
 

@@ -11,7 +11,7 @@ mod newest;
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -109,6 +109,12 @@ pub(crate) struct HeldLog(OwnedFd);
 impl Drop for HeldLog {
     fn drop(&mut self) {
         let_go(&self.0);
+    }
+}
+
+impl AsFd for HeldLog {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

@@ -44,20 +44,49 @@ struct Merging {
     kept: HashMap<NodeId, Vec<(CheckpointId, u64)>>,
 }
 
+/// What several calls found before them, as if they were one.
+pub(super) struct Merged {
+    pub(super) image: Image,
+    /// Which of them found each node first. What they made themselves is not among these.
+    pub(super) found_by: HashMap<NodeId, CheckpointId>,
+}
+
+impl Merged {
+    pub(super) fn of(id: CheckpointId, image: Image) -> Self {
+        let found_by = image.nodes.keys().map(|node| (*node, id)).collect();
+        Self { image, found_by }
+    }
+}
+
 impl Journal {
     /// Returns the log of calls that ran at the same time, as if they were one.
     pub(super) fn together(&self, ids: &[CheckpointId]) -> Result<Image, JournalError> {
-        let again =
-            self.store.again().map_err(|errno| JournalError::io(errno, "the undo store"))?;
         let mut parts = Vec::new();
-        let mut records: Vec<(u64, usize, Option<NodeId>, Record)> = Vec::new();
         for id in ids {
             let image = self.image(*id)?;
             let over = self.over(*id, &image)?.ok_or(JournalError::Running { id: *id })?;
-            let log = self.store.look_at_log(*id).map_err(Self::unknown(*id))?.id;
+            parts.push(Part { id: *id, image, over });
+        }
+        let mut image = self.merged(ids)?.image;
+        if let Some(first) = parts.first() {
+            image.header = first.image.header.clone();
+            image.is_over = parts.iter().all(|part| part.image.is_over);
+            image.over = parts.iter().map(|part| part.over).max();
+            image.end = Some(Box::new(left::end(&self.store, &image, first.id, &mut parts)));
+        }
+        Ok(image)
+    }
+
+    /// Returns the same without how the calls left things.
+    pub(super) fn merged(&self, ids: &[CheckpointId]) -> Result<Merged, JournalError> {
+        let again =
+            self.store.again().map_err(|errno| JournalError::io(errno, "the undo store"))?;
+        let mut records: Vec<(u64, CheckpointId, Option<NodeId>, Record)> = Vec::new();
+        for by in ids {
+            let log = self.store.look_at_log(*by).map_err(Self::unknown(*by))?.id;
             let began = if log.is_unborn() { 0 } else { log.born() };
-            let read = self.store.records(*id).map_err(Self::unknown(*id))?;
-            let read = read.ok_or(JournalError::Damaged { id: *id })?;
+            let read = self.store.records(*by).map_err(Self::unknown(*by))?;
+            let read = read.ok_or(JournalError::Damaged { id: *by })?;
             let mut at = began;
             for mut record in read {
                 let id = match &record {
@@ -67,29 +96,19 @@ impl Journal {
                 record.rename_nodes(&again);
                 match record {
                     Record::Turn { at: turn } => at = turn,
-                    record => records.push((at, parts.len(), id, record)),
+                    record => records.push((at, *by, id, record)),
                 }
             }
-            parts.push(Part { id: *id, image, over });
         }
         // Within one they stay in their order.
         records.sort_by_key(|(at, ..)| *at);
         let began = records.first().map_or(0, |(at, ..)| *at);
         let mut merging = Merging::new(began);
-        for (_, part, id, record) in records {
-            if let Some(part) = parts.get(part) {
-                merging.take(part.id, id, record);
-            }
+        for (_, by, id, record) in records {
+            merging.take(by, id, record);
         }
         merging.take_in_kept(&self.store);
-        let mut image = merging.image;
-        if let Some(first) = parts.first() {
-            image.header = first.image.header.clone();
-            image.is_over = parts.iter().all(|part| part.image.is_over);
-            image.over = parts.iter().map(|part| part.over).max();
-            image.end = Some(Box::new(left::end(&self.store, &image, first.id, &mut parts)));
-        }
-        Ok(image)
+        Ok(Merged { image: merging.image, found_by: merging.found_by })
     }
 }
 

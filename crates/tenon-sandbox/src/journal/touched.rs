@@ -47,6 +47,8 @@ pub(crate) struct Touched {
     pub(crate) root: PathBuf,
     pub(crate) beneath: PathBuf,
     pub(crate) came: Came,
+    /// Whether `before` was in the folder that is there now, at the place where that was.
+    pub(crate) is_along: bool,
     /// A file or link that was there before; `None` where none was, or it does not matter.
     pub(crate) before: Option<Before>,
 }
@@ -129,7 +131,9 @@ impl LeftBehind {
         matters: &dyn Fn(&Path, &Path) -> bool,
         limits: ReadLimits,
     ) -> AllTouched {
-        let mut look = Look::new(&self.journal.store, &self.image, self.id, matters, limits);
+        let id = self.parts.first().map_or(CheckpointId(0), |part| part.id);
+        let mut look = Look::new(&self.journal.store, &self.image, id, matters, limits);
+        look.is_everywhere = true;
         look.image();
         look.all()
     }
@@ -154,6 +158,8 @@ pub(super) struct Look<'a> {
     moved: Vec<(PathBuf, PathBuf)>,
     /// Files and folders in folders that are no longer where they were.
     kept_left: usize,
+    /// Whether files are looked for everywhere: somebody may have moved them since.
+    is_everywhere: bool,
 }
 
 impl<'a> Look<'a> {
@@ -166,7 +172,8 @@ impl<'a> Look<'a> {
     ) -> Self {
         let finder = Finder::new(store, image, id);
         let (found, moved, kept_left) = (BTreeMap::new(), Vec::new(), KEPT_MAX);
-        Self { store, image, id, finder, matters, limits, found, moved, kept_left }
+        let is_everywhere = false;
+        Self { store, image, id, finder, matters, limits, found, moved, kept_left, is_everywhere }
     }
 
     fn image(&mut self) {
@@ -185,8 +192,12 @@ impl<'a> Look<'a> {
         for (folder, names) in &self.image.entries {
             let Some(old) = self.image.nodes.get(folder) else { continue };
             let at = self.finder.find(old).unwrap_or_else(|| old.place.clone());
+            let is_along = self.is_everywhere && at != old.place;
             for (name, before) in names {
-                self.name(at.join(name), *before);
+                match before.filter(|_| is_along) {
+                    Some(before) if self.along(&at.join(name), before) => {}
+                    _ => self.name(at.join(name), *before),
+                }
             }
         }
     }
@@ -197,7 +208,15 @@ impl<'a> Look<'a> {
             if !old.node.is_folder() {
                 self.name(old.place.clone(), Some(old.node.id));
                 // A folder above it may have moved before somebody wrote it.
-                if let Some(place) = self.finder.at_its_place(old) {
+                let place = match self.is_everywhere {
+                    true => self.finder.find(old),
+                    false => self.finder.at_its_place(old),
+                };
+                let Some(place) = place else { continue };
+                let is_along = self.is_everywhere
+                    && place != old.place
+                    && self.finder.in_its_folder(old).as_ref() == Some(&place);
+                if !is_along || !self.along(&place, old.node.id) {
                     self.name(place, Some(old.node.id));
                 }
             } else if let Some(place) = self.finder.find(old) {
@@ -228,6 +247,20 @@ impl<'a> Look<'a> {
             };
             self.add(place.clone(), came, was_file.then(unknown));
         }
+    }
+
+    /// Takes in a file that was at a name in a folder which is elsewhere now. Returns whether it is one that matters.
+    fn along(&mut self, place: &Place, id: NodeId) -> bool {
+        let old = self.image.nodes.get(&id).filter(|old| !old.node.is_folder());
+        let old = old.filter(|_| (self.matters)(self.root(place), &place.path));
+        let Some(old) = old else { return false };
+        let came = came(Some(id), self.now(place).as_ref());
+        let was = self.was(old);
+        self.add(place.clone(), came, Some(was));
+        if let Some(touched) = self.found.get_mut(place) {
+            touched.is_along = true;
+        }
+        true
     }
 
     /// `entry` is what the log says of a name; it may be said in a tree that was changed before.
@@ -295,7 +328,7 @@ impl<'a> Look<'a> {
 
     fn add(&mut self, place: Place, came: Came, before: Option<Before>) {
         let (root, beneath) = (self.root(&place).to_path_buf(), place.path.clone());
-        self.found.entry(place).or_insert(Touched { root, beneath, came, before });
+        self.found.entry(place).or_insert(Touched { root, beneath, came, is_along: false, before });
     }
 
     fn root(&self, place: &Place) -> &Path {
@@ -352,11 +385,12 @@ impl<'a> Look<'a> {
             return None;
         }
         let root = old.place.root;
-        let saved = old.content.filter(|content| content.from == 0).map(|content| content.object);
-        let file: Option<File> = match saved.or(old.kept) {
+        let saved = old.content.filter(|content| content.from == 0);
+        let saved = saved.map(|content| (content.object, old.content_by));
+        let file: Option<File> = match saved.or(old.kept.map(|object| (object, old.kept_by))) {
             None if length == 0 => return Some(Vec::new()),
-            Some(0) => return Some(Vec::new()),
-            Some(object) => open_object(self.store, self.id, root, object).ok(),
+            Some((0, _)) => return Some(Vec::new()),
+            Some((object, by)) => open_object(self.store, by.unwrap_or(self.id), root, object).ok(),
             None => self.finder.find(old).and_then(|place| open_place(self.store, &place).ok()),
         };
         let bytes = read_bytes(file?, length).ok()?;

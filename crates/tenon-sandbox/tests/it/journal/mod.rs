@@ -23,6 +23,7 @@ mod held;
 mod home;
 mod idle;
 mod interleaved;
+mod killed_together;
 pub(crate) mod layers;
 mod limits;
 mod lists;
