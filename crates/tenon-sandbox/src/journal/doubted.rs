@@ -82,9 +82,20 @@ impl Journal {
         for (id, at) in image.end.iter().flat_map(|end| &end.left_at) {
             let old = image.nodes.get(id).filter(|old| old.node.is_folder() && old.place != *at);
             let Some(old) = old.filter(|old| !old.place.is_in_store()) else { continue };
+            // A folder that came from elsewhere, or may have: what is in it need not have other times for that.
+            let mut came_with: Option<PathBuf> = None;
             // What cannot be looked into has no names that anybody uses.
             let _ = walk(&self.store, at, &mut |place, node| {
-                let came = over.is_none_or(|over| !times_since(node, over).is_empty());
+                let is_in = |folder: &PathBuf| place.path.starts_with(folder);
+                let has_come = came_with.as_ref().is_some_and(is_in)
+                    || over.is_none_or(|over| !times_since(node, over).is_empty());
+                if node.is_folder() {
+                    came_with = came_with.take().filter(is_in);
+                    if has_come {
+                        came_with.get_or_insert_with(|| place.path.clone());
+                    }
+                    return Deeper::Yes;
+                }
                 let rest = place.path.strip_prefix(&at.path).unwrap_or(&place.path);
                 let to = old.place.join(rest.as_os_str());
                 let read = |bytes_max| read_place(&self.store, place, bytes_max);
@@ -93,7 +104,7 @@ impl Journal {
                         || is_protected(&self.store, &to) && !is_protected(&self.store, place)
                         || after.repository_that_runs(&to, &read).is_some()
                 };
-                if !node.is_folder() && came && is_new() {
+                if has_come && is_new() {
                     along.push(place.clone());
                 }
                 Deeper::Yes

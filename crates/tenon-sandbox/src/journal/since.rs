@@ -32,8 +32,8 @@ struct Span {
 }
 
 impl Journal {
-    /// Returns the files beneath `top` that `is_wanted` names and somebody changed since the call, but for what
-    /// the undo puts back; `None` where there are too many to look at, or one cannot be looked at.
+    /// Returns the files beneath `top` that `is_wanted` names and somebody changed since the call, or moved there with
+    /// their folder, but for what the undo puts back; `None` where there are too many to look at, or one cannot be looked at.
     pub(super) fn theirs_beneath(
         &self,
         top: &Place,
@@ -44,7 +44,9 @@ impl Journal {
         let Some(over) = self.over(undoing.id, image)? else { return Ok(Some(Vec::new())) };
         let put_back: HashSet<&Place> =
             image.end.iter().flat_map(|end| &end.after).map(|(place, _)| place).collect();
-        let mut later: Vec<(Place, Vec<Moment>)> = Vec::new();
+        // Each with what it is known by.
+        let mut later: Vec<(Place, Place, Vec<Moment>)> = Vec::new();
+        let mut came_with: Option<(Place, Vec<Moment>)> = None;
         let mut looked_at = 0;
         let looked = walk(&self.store, top, &mut |place, node| {
             looked_at += 1;
@@ -52,8 +54,21 @@ impl Journal {
                 return Deeper::No;
             }
             let times = times_since(node, over);
-            if !times.is_empty() && !node.is_folder() && !put_back.contains(place) {
-                later.push((place.clone(), times));
+            if node.is_folder() {
+                came_with = came_with.take().filter(|(folder, _)| folder.is_around(place));
+                // What is made or removed in one changes both its times, a rename of it this one alone.
+                let has_come = !times.is_empty() && node.modified < over;
+                if has_come && came_with.is_none() && !put_back.contains(place) {
+                    came_with = Some((place.clone(), times));
+                }
+            } else if !put_back.contains(place) {
+                match &came_with {
+                    Some((folder, came)) if times.is_empty() => {
+                        later.push((place.clone(), folder.clone(), came.clone()));
+                    }
+                    _ if times.is_empty() => {}
+                    _ => later.push((place.clone(), place.clone(), times)),
+                }
             }
             Deeper::Yes
         });
@@ -67,10 +82,10 @@ impl Journal {
         let from = Moment { seconds: seconds_of(undoing.own.header.started), nanoseconds: 0 };
         let until = Moment { seconds: i64::MAX, nanoseconds: 0 };
         spans.push(Span { from, until, places: places_of(undoing.own) });
-        later.retain(|(place, times)| {
-            !times.iter().all(|time| spans.iter().any(|span| span.has(place, *time)))
+        later.retain(|(_, known_by, times)| {
+            !times.iter().all(|time| spans.iter().any(|span| span.has(known_by, *time)))
         });
-        Ok(Some(later.into_iter().map(|(place, _)| place).collect()))
+        Ok(Some(later.into_iter().map(|(place, ..)| place).collect()))
     }
 
     /// When a call was over; `None` where it has no end, and so nothing to go by.

@@ -117,6 +117,37 @@ fn what_came_into_a_folder_under_another_name_does_not_come_along_to_a_protected
 }
 
 #[test]
+fn an_older_folder_that_came_into_a_moved_one_does_not_come_along_to_a_protected_name() {
+    let make = "mkdir -p w/d; echo evil > w/d/pre-commit; sleep 0.1";
+    let cases = [
+        ("mv pkg/.vscode pkg/v", "undo", "pkg/v/d/pre-commit"),
+        ("mv .bare/hooks h", "undo", "h/d/pre-commit"),
+        ("mv sub/.git/HEAD H; mv sub/.git sub/g", "undo", "sub/g/hooks/pre-commit"),
+        ("mv sub/.git/HEAD H; mv sub/.git sub/g", "undo", "sub/g/modules/a/hooks/pre-commit"),
+        ("mv g sub/.git; mv H sub/.git/HEAD", "redo", "g/hooks/pre-commit"),
+    ];
+    for (call, way, path) in cases {
+        let place = Place::new();
+        folders_of_names(&place);
+        fs::remove_dir_all(place.path("work/sub/.git/hooks")).unwrap();
+        if way == "redo" {
+            session_of(&place, &["mv sub/.git/HEAD H; mv sub/.git g"]);
+        }
+        let moved = session_of(&place, &[make, &format!("{call}; echo 2 > f")]);
+        if way == "redo" {
+            place.run(&["undo", "--session", &moved]).ends_with(0);
+        }
+        let folder = path.strip_suffix("/pre-commit").unwrap();
+        session_of(&place, &[&format!("mkdir -p $(dirname {folder}); mv w/d {folder}")]);
+        let refused = place.run(&[way, "--session", &moved]).ends_with(1);
+        let said = format!("  {path} (programs take commands from this name");
+        assert!(refused.error.contains(&said), "{path}: {refused:?}");
+        place.run(&[way, "--session", &moved, "--keep-mine"]).ends_with(0);
+        assert_eq!(read(&place, path).as_deref(), Some("evil\n"), "{path}");
+    }
+}
+
+#[test]
 fn a_folder_is_no_repository_again_without_a_question_where_programs_were_set_meanwhile() {
     let place = Place::new();
     git(&place, &["init", "-q", "--bare", "b.git"]);

@@ -194,6 +194,20 @@ fn what_goes_along_with_a_folder_that_is_moved_back_is_listed() {
 }
 
 #[test]
+fn an_older_folder_that_goes_along_is_listed_by_its_files() {
+    let place = Place::new();
+    for (path, text) in [("old/x", "x\n"), ("old/sub/y", "y\n"), ("d/deep/z", "z\n")] {
+        person(&place, path, text);
+    }
+    session_of(&place, &["mv old new"]);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    std::fs::rename(place.path("work/d"), place.path("work/new/d")).unwrap();
+    let undone = place.run(&["undo"]).ends_with(0);
+    let listed = "Made or changed since, and moved along with their folder:\n  old/d/deep/z\n";
+    assert!(undone.out.ends_with(listed), "{undone:?}");
+}
+
+#[test]
 fn what_goes_along_with_a_folder_is_told_to_the_model_too() {
     let place = Place::new();
     place.write("work/d/g", "g\n");
