@@ -15,7 +15,7 @@ use super::recorded::{LIMITS, Tops, place_as, told};
 use super::touched::Role;
 use super::written;
 use crate::git_config;
-use crate::journal::{Came, Checkpoint, ReadLimits, Touched};
+use crate::journal::{Came, Checkpoint, ReadLimits};
 use crate::workspace::{makes_one, makes_repository};
 
 impl Guard {
@@ -53,17 +53,23 @@ impl Guard {
         };
         let touched = own.touched(&matters, LIMITS);
         let copies = Copies::of(known, &self.roots);
-        let doubted = touched.names.into_iter().filter_map(|name| {
+        let (mut doubted, mut judged) = (Vec::new(), Vec::new());
+        for name in touched.names {
             let (root, beneath) = (&name.root, &name.beneath);
             let by_place = || further.get(&root.join(beneath)).copied().cloned();
-            let place = by_place().or_else(|| place_as(role(root, beneath), root, beneath))?;
-            let Touched { before: Some(before), .. } = name else { return None };
-            let id = before.id?;
+            let place = by_place().or_else(|| place_as(role(root, beneath), root, beneath));
+            let (Some(place), Some(before)) = (place, name.before) else { continue };
+            let Some(id) = before.id else { continue };
             let should_be = known.iter().find(|(known, _)| known.path() == place.path());
             let should_be = should_be.map(|(_, item)| item);
-            (!self.may_come_back(&place, &told(before), (should_be, &copies))).then_some(id)
-        });
-        own.doubt(doubted.collect::<Vec<_>>());
+            let saved = told(before);
+            match self.may_come_back(&place, &saved, (should_be, &copies)) {
+                true => judged.push((id, saved.hash())),
+                false => doubted.push(id),
+            }
+        }
+        own.doubt(doubted);
+        own.seal(judged, further.into_keys());
         self.doubt_folders(own, known, &copies);
     }
 

@@ -133,7 +133,8 @@ impl Item {
         }
     }
 
-    fn hash(&self) -> Option<ContentHash> {
+    /// Returns the hash of what is in a file, where that was read.
+    pub(super) fn hash(&self) -> Option<ContentHash> {
         self.bytes().map(ContentHash::of).or(self.hash)
     }
 

@@ -19,6 +19,7 @@ use super::node::NodeId;
 use super::record::{Old, Record};
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
 use super::refusals::{Refusals, Refused};
+use super::sealed::{seal_kept, seal_made};
 use super::{CheckpointId, JournalError};
 use crate::workspace::{Recording, Workspace};
 
@@ -102,7 +103,10 @@ impl Checkpoint {
         let changes = match recorder.id() {
             None => nothing(&recorder),
             Some(id) => {
-                let end = compare(&recorder, id);
+                let mut end = compare(&recorder, id);
+                let Recorder { store, image, judged, .. } = &*recorder;
+                end.sealed = seal_kept(store, image, id, judged);
+                end.sealed.extend(seal_made(store, &end.new_folders, judged));
                 let changes = end.changes.clone();
                 if recorder.store.write_end(id, end).is_err() {
                     // For so little there mostly is room in what the log has already.

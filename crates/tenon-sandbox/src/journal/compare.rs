@@ -16,12 +16,13 @@ use super::node::{Node, NodeId, look};
 use super::order::Ordered;
 use super::record::{End, Image, Known, LeftFile, Old, Place, State};
 use super::recorder::Recorder;
+use super::sealed::{BYTES_MAX, FILES_MAX, with_heads};
 use super::state::{At, hashes_of, rights_of, state_of};
 use super::store::Store;
 use super::trouble::Trouble;
 use super::walk::{Deeper, walk};
 use crate::linux::closed::through;
-use crate::workspace::{ContentHash, EntryKind};
+use crate::workspace::{ContentHash, EntryKind, may_be_of_git};
 
 /// How many files are hashed at the end of a call, and how many bytes of them: 32 MiB take about
 /// 30 ms. What is past this is known again by length and time.
@@ -56,6 +57,8 @@ pub(crate) struct Comparison<'a> {
     /// Where folders stand that the call made in the place of others.
     made_anew: Vec<Place>,
     budget: Budget,
+    /// The same for what is at protected names.
+    sealing: Budget,
 }
 
 struct Budget {
@@ -90,6 +93,7 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
         compared: HashSet::new(),
         made_anew: Vec::new(),
         budget: Budget { files, bytes: HASHED_BYTES_MAX, paths: REMEMBERED_BYTES_MAX, others },
+        sealing: Budget { files: FILES_MAX, bytes: BYTES_MAX, paths: 0, others: 0 },
     };
     comparison.entries();
     comparison.made_anew();
@@ -114,6 +118,7 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
         left_files: comparison.left_files,
         kept: Vec::new(),
         moved: Vec::new(),
+        sealed: Vec::new(),
     }
 }
 
@@ -427,7 +432,7 @@ impl Comparison<'_> {
     fn state(&mut self, place: &Place, now: Option<&Node>) -> State {
         let Some(now) = now else { return State::Absent };
         let (at, mut state) = (At::Tree(self.store, place), state_of(self.store, place, now));
-        self.hash(at, now, &mut state);
+        self.hash(at, now, (&mut state, self.store.protects(place)));
         if (self.image.nodes.contains_key(&now.id) || self.puts_back())
             && let State::Present { rights, .. } = &mut state
         {
@@ -437,13 +442,14 @@ impl Comparison<'_> {
     }
 
     /// Takes in the content of a file, as long as not too much was read.
-    fn hash(&mut self, at: At<'_>, now: &Node, state: &mut State) {
+    fn hash(&mut self, at: At<'_>, now: &Node, (state, is_protected): (&mut State, bool)) {
         let State::Present { content, .. } = state else { return };
-        if self.budget.files == 0 || now.bytes > self.budget.bytes || !now.is_file() {
+        let budget = if is_protected { &mut self.sealing } else { &mut self.budget };
+        if budget.files == 0 || now.bytes > budget.bytes || !now.is_file() {
             return;
         }
-        self.budget.files -= 1;
-        self.budget.bytes -= now.bytes;
+        budget.files -= 1;
+        budget.bytes -= now.bytes;
         let head_bytes = self.image.nodes.get(&now.id).and_then(Old::appended_from);
         if let Ok((head, whole)) = hashes_of(at, now, head_bytes.unwrap_or(0)) {
             *content = Known::Hash(whole);
@@ -478,8 +484,16 @@ impl Comparison<'_> {
         if is_whole {
             self.new_folders.push(place.clone());
         }
+        let heads = with_heads(&found);
+        let is_of_repository = |place: &Place| {
+            let above = || place.path.ancestors().skip(1).any(|above| heads.contains(above));
+            may_be_of_git(&place.path) && above()
+        };
         for (place, node) in found {
             let mut state = state_of(self.store, &place, &node);
+            if self.store.protects(&place) || is_of_repository(&place) {
+                self.hash(At::Tree(self.store, &place), &node, (&mut state, true));
+            }
             if let State::Present { rights, .. } = &mut state
                 && self.puts_back()
             {

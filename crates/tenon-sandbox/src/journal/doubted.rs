@@ -13,14 +13,15 @@ use super::conflicts::{ConflictReason, Conflicts, Found};
 use super::content::{find_kept, open_in, open_object, read_bytes, read_place};
 use super::find::{node_at, own_places, split};
 use super::git_programs::{GitFile, SETTINGS_BYTES_MAX, runs_programs};
-use super::node::NodeId;
+use super::node::{NodeId, look};
 use super::record::{Image, Old, Place};
+use super::sealed::Seals;
 use super::since::times_since;
-use super::store::Store;
+use super::store::{Store, object_name};
 use super::walk::{Deeper, walk, walk_folder};
 use super::{CheckpointId, Journal, JournalError};
 use crate::linux::openat::open_folder_beneath;
-use crate::workspace::{is_protected_name, makes_one, makes_repository, may_be_of_git};
+use crate::workspace::{makes_one, makes_repository, may_be_of_git};
 
 impl Journal {
     /// Adds to the conflicts what would come back, or along, of what nobody judged, by an undo of `all` these; `astray` says
@@ -35,17 +36,19 @@ impl Journal {
         let after = After::new(&self.store, id, image);
         let mut doubted = self.along(id, image, &after)?;
         doubted.extend(elsewhere(&after, astray));
-        let mut saved: Vec<&Old> = image.nodes.values().filter(|old| old.is_doubted).collect();
+        let saved = image.nodes.values().filter(|old| old.is_doubted);
+        let mut saved: Vec<(Place, &Old)> = saved.map(|old| (old.place.clone(), old)).collect();
+        saved.extend(after.unsealed());
         // What an earlier one takes away again may come back for that. It may leave it where others' is kept.
         if *conflicts != Conflicts::Keep && !saved.is_empty() {
             let earlier = all.iter().filter(|other| **other < id);
             let earlier: Vec<Image> = earlier.filter_map(|other| self.image(*other).ok()).collect();
-            saved.retain(|old| {
+            saved.retain(|(place, old)| {
                 let is_back = || !self.is_written_by_others(old.node.id, id, all);
-                !earlier.iter().any(|image| takes_away(&self.store, image, old, is_back))
+                !earlier.iter().any(|image| takes_away(&self.store, image, (place, old), is_back))
             });
         }
-        doubted.extend(saved.into_iter().map(|old| old.place.clone()));
+        doubted.extend(saved.into_iter().map(|(place, _)| place));
         let mut new = after.new_settings();
         // What makes the folder a repository may be undone with it.
         let others = all.iter().filter(|other| **other != id && !new.is_empty());
@@ -101,7 +104,7 @@ impl Journal {
                 let read = |bytes_max| read_place(&self.store, place, bytes_max);
                 let is_new = || {
                     old.is_special
-                        || is_protected(&self.store, &to) && !is_protected(&self.store, place)
+                        || self.store.protects(&to) && !self.store.protects(place)
                         || after.repository_that_runs(&to, &read).is_some()
                 };
                 if has_come && is_new() {
@@ -120,7 +123,7 @@ fn elsewhere(after: &After<'_>, astray: &Astray) -> Vec<Place> {
     let come = files.filter_map(|old| {
         let now = astray.now(&old.place);
         let is_new = || {
-            is_protected(after.store, &now) && !is_protected(after.store, &old.place)
+            after.store.protects(&now) && !after.store.protects(&old.place)
                 || after
                     .repository_that_runs(&now, &|bytes_max| after.saved(old, bytes_max))
                     .is_some()
@@ -130,16 +133,12 @@ fn elsewhere(after: &After<'_>, astray: &Astray) -> Vec<Place> {
     come.collect()
 }
 
-fn is_protected(store: &Store, place: &Place) -> bool {
-    let root = store.roots.get(place.root);
-    root.is_some_and(|root| is_protected_name(&root.path, &place.path))
-}
-
 /// What will be where once the undo is done.
 struct After<'a> {
     store: &'a Store,
     id: CheckpointId,
     image: &'a Image,
+    seals: Seals<'a>,
     /// Folders of the log, by where they are.
     folders: HashMap<&'a Place, NodeId>,
 }
@@ -148,7 +147,7 @@ impl<'a> After<'a> {
     fn new(store: &'a Store, id: CheckpointId, image: &'a Image) -> Self {
         let folders = image.nodes.iter().filter(|(_, old)| old.node.is_folder());
         let folders = folders.map(|(id, old)| (&old.place, *id)).collect();
-        Self { store, id, image, folders }
+        Self { store, id, image, seals: Seals::of(image), folders }
     }
 
     fn has(&self, folder: &Place, name: &str) -> bool {
@@ -163,16 +162,8 @@ impl<'a> After<'a> {
     /// call changed it, and links that come into a repository, where git would follow them; each with the repository, if that
     /// is not called `.git`.
     fn new_settings(&self) -> Vec<(Place, Option<Place>)> {
-        let nodes = &self.image.nodes;
-        let named =
-            self.image.entries.iter().filter_map(|(id, names)| Some((nodes.get(id)?, names)));
-        let named = named.flat_map(|(folder, names)| {
-            let known = |(name, before): (&OsString, &Option<NodeId>)| {
-                Some((folder.place.join(name), nodes.get(before.as_ref()?)?))
-            };
-            names.iter().filter_map(known)
-        });
-        let written = nodes.values().filter(|old| old.content.is_some());
+        let written = self.image.nodes.values().filter(|old| old.content.is_some());
+        let named = self.image.names_before();
         let all = named.chain(written.map(|old| (old.place.clone(), old)));
         let back = all
             .filter(|(place, old)| old.content.is_some() || self.now(place) != Some(old.node.id));
@@ -196,9 +187,24 @@ impl<'a> After<'a> {
             if node.is_folder() {
                 return;
             }
+            let place = place.join(path.as_os_str());
+            if self.seals.lack_in((self.store, &place), (&kept, path, node)) {
+                return new.push((place, None));
+            }
             let read = |bytes_max| read_bytes(open_in(&kept, path).ok()?, bytes_max).ok();
-            new.extend(self.new_setting(place.join(path.as_os_str()), node.kind(), &read));
+            new.extend(self.new_setting(place, node.kind(), &read));
         });
+    }
+
+    /// Returns files that come back by themselves, and where, of which it is not known that they may.
+    fn unsealed(&self) -> impl Iterator<Item = (Place, &'a Old)> {
+        self.image.names_before().filter(|(place, old)| {
+            let id = old.node.id;
+            let is_in_tree =
+                || own_places(old).chain([place]).any(|place| self.now(place) == Some(id));
+            let read = |bytes_max| if is_in_tree() { None } else { self.saved(old, bytes_max) };
+            !old.is_apart() && self.seals.lack((self.store, place), read)
+        })
     }
 
     /// Returns a place and its repository, if something of this kind counts that comes there.
@@ -264,6 +270,14 @@ impl<'a> After<'a> {
     /// Returns where something is kept: in which folder, and its path there.
     fn kept(&self, old: &Old) -> Option<(OwnedFd, PathBuf)> {
         let first = old.kept_by.unwrap_or(self.id);
+        // Nearly always it is still there.
+        if let Some(name) = old.kept.map(object_name)
+            && let Ok(folder) = self.store.open_kept(first, old.place.root)
+            && let Ok(Some(node)) = look(&folder, name.as_ref())
+            && node.id == old.node.id
+        {
+            return Some((folder, name.into()));
+        }
         // An undo and its redo take it from one store to another.
         let later = self.store.ids().ok()?.into_iter().filter(|later| *later > first);
         let mut all = std::iter::once(first).chain(later);
@@ -281,13 +295,18 @@ impl<'a> After<'a> {
 
 /// Whether undoing a call takes away what a later one saved, once that is back: it puts back what the file held, or has
 /// something else at its name. `is_back` is whether what comes before the bytes that it saved is as it was.
-fn takes_away(store: &Store, image: &Image, saved: &Old, is_back: impl FnOnce() -> bool) -> bool {
+fn takes_away(
+    store: &Store,
+    image: &Image,
+    (saved_at, saved): (&Place, &Old),
+    is_back: impl FnOnce() -> bool,
+) -> bool {
     let content = image.nodes.get(&saved.node.id).and_then(|old| old.content);
     if content.is_some_and(|content| content.from == 0 || is_back()) {
         return true;
     }
     let now = |place: &Place| node_at(store, place).ok().flatten().map(|node| node.id);
-    saved.place.and_above().any(|at| {
+    saved_at.and_above().any(|at| {
         let (folder, name) = split(&at);
         let Some(before) = now(&folder)
             .and_then(|folder| image.entries.get(&folder))
@@ -295,10 +314,10 @@ fn takes_away(store: &Store, image: &Image, saved: &Old, is_back: impl FnOnce() 
         else {
             return false;
         };
-        let own = if at == saved.place { Some(saved.node.id) } else { now(&at) };
+        let own = if at == *saved_at { Some(saved.node.id) } else { now(&at) };
         let Some(own) = own.filter(|own| *before != Some(*own)) else { return false };
         let goes_to = image.nodes.get(&own).and_then(|old| saved.place.led(&at, &old.place));
-        goes_to.is_none_or(|place| !is_protected(store, &place))
+        goes_to.is_none_or(|place| !store.protects(&place))
     })
 }
 

@@ -17,11 +17,12 @@ use super::conflicts::{
 };
 use super::find::node_at;
 use super::left_over;
-use super::needed_objects::repository_around;
+use super::needed_objects::left_whole_repositories;
 use super::node::Moment;
 use super::put::cut_meanwhile;
-use super::record::{End, Image, Place, State};
+use super::record::{End, Image, Place, Sealed, State};
 use super::recorder::Recorder;
+use super::sealed::{Judged, seal_kept, seal_left};
 use super::since::Undoing;
 use super::store::Store;
 use super::together::Unit;
@@ -62,6 +63,8 @@ struct Work {
     open: BTreeMap<Place, ConflictReason>,
     /// Where what had to stay is meanwhile.
     astray: Astray,
+    /// What is known of what it takes away.
+    sealed: Vec<Sealed>,
 }
 
 impl Work {
@@ -76,7 +79,16 @@ impl Work {
             needed: BTreeSet::new(),
             open: BTreeMap::new(),
             astray: Astray::default(),
+            sealed: Vec::new(),
         }
+    }
+
+    /// Takes in what is known of what the undo of a call takes away, by where it was before the undo began.
+    fn seal(&mut self, store: &Store, image: &Image, found: &Found) {
+        let at_first = |place: &Place| self.recorder.at_first(place);
+        let sealed = seal_left(store, image, found);
+        let sealed = sealed.map(|known| Sealed { place: at_first(&known.place), ..known });
+        self.sealed.extend(sealed);
     }
 
     fn places_left(&self) -> HashSet<&Place> {
@@ -180,7 +192,7 @@ impl Journal {
             let open = work.open.iter().map(|(place, why)| self.conflict(place, *why));
             return Ok(Undone::Conflicts(open.collect()));
         }
-        let Work { mut recorder, kept, mut overwritten, moved, .. } = work;
+        let Work { mut recorder, kept, mut overwritten, moved, sealed, .. } = work;
         // What several calls changed is told once.
         overwritten.sort_by(|one, other| one.path.cmp(&other.path));
         overwritten.dedup_by(|one, other| one.path == other.path);
@@ -194,6 +206,7 @@ impl Journal {
         let told = End {
             kept: kept.iter().map(|conflict| conflict.path.clone()).collect(),
             moved: moved.clone(),
+            sealed,
             ..End::default()
         };
         let changes = self.finish_undo(recorder, own, told).or_else(|error| {
@@ -234,8 +247,7 @@ impl Journal {
         image.leave_idle(&self.store, &mut found);
         self.find_doubted(id, &image, (&ids, &work.astray), (&mut found, conflicts))?;
         self.leave_needed(id, &mut image, (&mut found, conflicts), work)?;
-        let at_first = |place: &Place| work.recorder.at_first(place);
-        let open = open_conflicts(&self.store, &found, conflicts, at_first);
+        let open = open_conflicts(&self.store, &found, conflicts, |at| work.recorder.at_first(at));
         let not_kept = self.not_kept(id, &image, &open, work);
         for (place, why) in self.taken_away(&open, &work.recorder) {
             let why = if not_kept.contains(&place) { ConflictReason::NotKept } else { why };
@@ -257,6 +269,7 @@ impl Journal {
             let taken = self.taken_away(&found, &work.recorder).into_iter();
             work.overwritten.extend(taken.map(|(place, why)| self.conflict(&place, why)));
         }
+        work.seal(&self.store, &image, &found);
         let left = &work.left;
         let undoing = Undoing { id, left, own: &work.recorder.image, known: &work.needed };
         work.moved.extend(self.moved_along(&image, &undoing)?);
@@ -406,8 +419,8 @@ impl Journal {
         id: CheckpointId,
         told: End,
     ) -> Result<Changes, JournalError> {
-        let End { kept, moved, .. } = told;
-        let end = End { kept, moved, ..compare(&recorder, id) };
+        let End { kept, moved, sealed, .. } = told;
+        let end = End { kept, moved, sealed, ..compare(&recorder, id) };
         let changes = end.changes.clone();
         let written = self.store.write_end(id, end);
         recorder.close();
@@ -526,6 +539,7 @@ impl Journal {
         }
         let left_over = left_over::remove(store, &image);
         let mut end: End = compare_image(store, &image, id);
+        end.sealed = seal_kept(store, &image, id, &Judged::default());
         end.interrupted = true;
         let is_compared = image.trouble.contains(&Trouble::Compared);
         for (place, state) in &mut end.after {
@@ -552,22 +566,6 @@ impl Journal {
 fn left_of(found: &Found) -> impl Iterator<Item = Left> {
     let left = found.iter();
     left.map(|(place, Theirs { is_whole, .. })| Left { place: place.clone(), is_whole: *is_whole })
-}
-
-/// A git repository that the call made, and that somebody worked in, is left with everything in it.
-fn left_whole_repositories(store: &Store, image: &Image, found: &mut Found) {
-    let folders: Vec<&Place> = image.end.iter().flat_map(|end| &end.new_folders).collect();
-    let around = |place: &Place| {
-        let mut made = folders
-            .iter()
-            .filter(|folder| folder.root == place.root && place.path.starts_with(&folder.path));
-        made.find_map(|folder| repository_around(store, place, folder))
-    };
-    let whole: BTreeSet<Place> = found.keys().filter_map(around).collect();
-    for repository in whole {
-        let theirs = Theirs { reason: ConflictReason::Changed, is_whole: true };
-        found.insert(repository, theirs);
-    }
 }
 
 /// Gives back what was held. Closing would not at once, where a process that another thread is about to

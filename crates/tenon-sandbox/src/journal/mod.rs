@@ -58,6 +58,7 @@ mod recorder;
 mod refusals;
 mod running;
 mod scan;
+mod sealed;
 mod since;
 mod spot;
 mod stale;

@@ -1,10 +1,10 @@
 //! Objects of git repositories that stay when a call is undone, because somebody changed branches or the
 //! index of the repository since: whatever those name by now may need them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 
-use super::conflicts::{Found, Left};
+use super::conflicts::{ConflictReason, Found, Left, Theirs};
 use super::find::node_at;
 use super::git_objects::{names_objects, repository_of};
 use super::node::NodeId;
@@ -99,4 +99,20 @@ fn is_of(repository: &Place, place: &Place) -> bool {
 fn is_in(places: &HashSet<Place>, place: &Place) -> bool {
     let mut ways = place.path.ancestors();
     ways.any(|path| places.contains(&Place { root: place.root, path: path.to_path_buf() }))
+}
+
+/// A git repository that the call made, and that somebody worked in, is left with everything in it.
+pub(super) fn left_whole_repositories(store: &Store, image: &Image, found: &mut Found) {
+    let folders: Vec<&Place> = image.end.iter().flat_map(|end| &end.new_folders).collect();
+    let around = |place: &Place| {
+        let mut made = folders
+            .iter()
+            .filter(|folder| folder.root == place.root && place.path.starts_with(&folder.path));
+        made.find_map(|folder| repository_around(store, place, folder))
+    };
+    let whole: BTreeSet<Place> = found.keys().filter_map(around).collect();
+    for repository in whole {
+        let theirs = Theirs { reason: ConflictReason::Changed, is_whole: true };
+        found.insert(repository, theirs);
+    }
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-pub(crate) use self::left::{End, Known, LeftFile, State};
+pub(crate) use self::left::{End, Known, LeftFile, Sealed, State};
 
 use super::CheckpointId;
 use super::changes::LeftOut;
@@ -264,6 +264,7 @@ impl Image {
             end.after.iter_mut().for_each(|(place, _)| set(place));
             end.left_at.iter_mut().for_each(|(_, place)| set(place));
             end.new_folders.iter_mut().for_each(&mut set);
+            end.sealed.iter_mut().for_each(|sealed| set(&mut sealed.place));
             end.left_files.iter_mut().filter_map(|(_, left)| left.place.as_mut()).for_each(set);
         }
         let path = |root| self.header.roots.get(root).cloned();

@@ -21,6 +21,7 @@ use super::copy::{CopyJob, open_any};
 use super::layers::look_parted;
 use super::node::{Node, NodeId, look, which};
 use super::record::{Content, Header, Image, Place, Record};
+use super::sealed::Judged;
 use super::store::{Log, Store, let_go, object_name};
 use super::trouble::Trouble;
 use super::whole::append;
@@ -111,6 +112,8 @@ pub(crate) struct Recorder {
     /// Grows when a folder gets another path.
     pub(crate) folders_moved: u64,
     pub(crate) is_over: bool,
+    /// What was judged of files that it saved.
+    pub(super) judged: Judged,
     /// When the log was made, in nanoseconds since 1970, once somebody asked.
     pub(super) began: Option<u64>,
     /// When that was looked at which is recorded now, in nanoseconds since 1970, where that is earlier.
@@ -132,6 +135,7 @@ impl Recorder {
             moved_before,
             folders_moved: 0,
             is_over: false,
+            judged: Judged::default(),
             began: None,
             looked_at: None,
         }

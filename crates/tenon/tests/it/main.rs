@@ -91,6 +91,7 @@ mod undo_killed;
 mod undo_protected;
 mod undo_restore;
 mod undo_room;
+mod undo_sealed;
 mod undo_subvolume;
 mod undo_theirs;
 mod walls;

@@ -95,13 +95,13 @@ impl<'a> Comparison<'a> {
             let place = place.get_or_insert_with(|| old.place.clone()).clone();
             if let Some((folder, name, node)) = kept(self.store, *other, old) {
                 let mut state = held_state(&folder, name.as_ref(), &node);
-                self.hash(At::Folder(&folder, name.as_ref()), &node, &mut state);
+                self.hash(At::Folder(&folder, name.as_ref()), &node, (&mut state, false));
                 return Some(Taken { place, at: None, node, state });
             }
             if let Some(at) = Finder::new(self.store, image, *other).at_its_place(old) {
                 let node = node_at(self.store, &at).ok()??;
                 let mut state = state_of(self.store, &at, &node);
-                self.hash(At::Tree(self.store, &at), &node, &mut state);
+                self.hash(At::Tree(self.store, &at), &node, (&mut state, false));
                 return Some(Taken { place, at: Some(at), node, state });
             }
             // A copy is all that is kept where nobody was asked.

@@ -22,6 +22,16 @@ pub(crate) struct LeftFile {
     pub(crate) head: Option<ContentHash>,
 }
 
+/// What was in a file that an undo may bring back, or where a link led.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sealed {
+    /// Where it was before.
+    pub(crate) place: Place,
+    /// Kind and permissions.
+    pub(crate) mode: u32,
+    pub(crate) content: ContentHash,
+}
+
 /// How things were when the call was over.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct End {
@@ -42,6 +52,8 @@ pub(crate) struct End {
     pub(crate) kept: Vec<PathBuf>,
     /// What of theirs an undo moved along with its folder, as people see it; none in older ends.
     pub(crate) moved: Vec<PathBuf>,
+    /// What is known of files at protected names that are kept; none in older ends.
+    pub(crate) sealed: Vec<Sealed>,
 }
 
 /// How something looked when a call was over.
@@ -84,6 +96,22 @@ impl LeftFile {
     }
 }
 
+impl Sealed {
+    fn write(&self, writer: &mut Writer) {
+        self.place.write(writer);
+        writer.number(u64::from(self.mode));
+        writer.field(self.content.to_string().as_ref());
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            place: Place::read(reader)?,
+            mode: u32::try_from(reader.number()?).ok()?,
+            content: reader.text()?.parse().ok()?,
+        })
+    }
+}
+
 impl End {
     pub(super) fn write(&self, writer: &mut Writer) {
         self.changes.write(writer);
@@ -106,6 +134,7 @@ impl End {
         writer.list(&self.moved);
         writer.each(&self.changes.links, |writer, link| link.write(writer));
         writer.number(self.changes.links_more);
+        writer.each(&self.sealed, |writer, sealed| sealed.write(writer));
     }
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
@@ -123,10 +152,12 @@ impl End {
                 .unwrap_or_default(),
             kept: reader.paths().unwrap_or_default(),
             moved: reader.paths().unwrap_or_default(),
+            sealed: Vec::new(),
         };
         // Older ends tell of none.
         end.changes.links = reader.each(LinkOut::read).unwrap_or_default();
         end.changes.links_more = reader.number().unwrap_or(0);
+        end.sealed = reader.each(Sealed::read).unwrap_or_default();
         Some(end)
     }
 }

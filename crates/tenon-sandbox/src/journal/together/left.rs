@@ -52,6 +52,7 @@ pub(super) fn end(store: &Store, image: &Image, id: CheckpointId, parts: &mut [P
         left_files,
         kept: Vec::new(),
         moved: Vec::new(),
+        sealed: each.flat_map(|end| end.sealed.iter().cloned()).collect(),
     }
 }
 
