@@ -180,10 +180,7 @@ impl SandboxError {
                 "try again once no other program makes and removes protected names or toolchains there \
                  (`.vscode`, `.git/hooks`, `~/.cargo`)"
             }
-            Missing::ClosedPlaces => {
-                "put links at places of keys and credentials back as they were (`ls -ld ~/.??*` shows them), or \
-                 start tenon anew"
-            }
+            Missing::ClosedPlaces => PUT_LINKS_BACK,
             Missing::Proxy => "use tier A or B, or open the whole network for the session",
             Missing::Folder { .. } => "put the folder back where it was",
             Missing::State { .. } => {
@@ -270,9 +267,7 @@ impl fmt::Display for SandboxError {
             Missing::NamesChanged => {
                 formatter.write_str("names in the workspace changed while the walls were made")
             }
-            Missing::ClosedPlaces => formatter.write_str(
-                "links at places of keys and credentials were exchanged more often than is remembered",
-            ),
+            Missing::ClosedPlaces => formatter.write_str(TOO_MANY_LINKS),
             Missing::Proxy => formatter.write_str("single hosts cannot be let through"),
             Missing::Folder { path } => {
                 write!(formatter, "{} is not there, or behind a link", path.display())
@@ -300,6 +295,12 @@ impl fmt::Display for SandboxError {
 }
 
 impl std::error::Error for SandboxError {}
+
+/// What [`Missing::ClosedPlaces`] is, and how to mend it.
+const TOO_MANY_LINKS: &str =
+    "links at places of keys and credentials were exchanged more often than is remembered";
+const PUT_LINKS_BACK: &str = "put links at places of keys and credentials back as they were \
+    (`ls -ld ~/.??*` shows them), or start tenon anew";
 
 /// Returns how to mend that bubblewrap ended with these words.
 fn hint_for_bubblewrap(said: &str) -> &'static str {

@@ -142,12 +142,10 @@ pub(super) fn plan(
     let Homes { real, home, elsewhere } = Homes::new(settings, &roots);
     let place = home.as_ref().or(elsewhere.as_ref()).cloned();
     let mut parts = covers();
-    let private = PRIVATE.iter().flat_map(|(path, mode)| {
-        canonical([Path::new(path)]).into_iter().map(|path| (path, Part::Private { mode: *mode }))
-    });
+    let private = private_parts();
     parts.extend(private.clone());
     put_homes(settings, home.as_deref(), mounts, &mut parts);
-    let mut scratch: Vec<PathBuf> = private.map(|(path, _)| path).collect();
+    let mut scratch: Vec<PathBuf> = private.into_iter().map(|(path, _)| path).collect();
     scratch.extend(place.clone());
     parts.extend(place.clone().map(|place| (place, Part::Private { mode: 0o700 })));
     put_state(settings, mounts, &mut parts);
@@ -193,6 +191,14 @@ pub(super) fn plan(
         home_elsewhere: elsewhere,
         pins,
     })
+}
+
+/// Returns the private folders of every session.
+fn private_parts() -> Vec<(PathBuf, Part)> {
+    let there = PRIVATE.iter().flat_map(|(path, mode)| {
+        canonical([Path::new(path)]).into_iter().map(|path| (path, Part::Private { mode: *mode }))
+    });
+    there.collect()
 }
 
 /// Puts what a call sees where something empty would be.
