@@ -125,6 +125,31 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Returns what a file that holds `bytes` would hold after a call with `args`, for the person who is
     /// asked about it; `None` where the arguments say all of it, or nothing would be written.
+    ///
+    /// ```
+    /// # use schemars::JsonSchema;
+    /// # use serde::Deserialize;
+    /// # use tenon_agent::{Effect, Tool, ToolContext, ToolOutput};
+    /// # #[derive(Deserialize, JsonSchema)]
+    /// # struct AppendArgs { line: String }
+    /// # struct Append;
+    /// impl Tool for Append {
+    ///     # type Args = AppendArgs;
+    ///     # fn name(&self) -> &str { "append" }
+    ///     # fn description(&self) -> &str { "" }
+    ///     # fn effect(&self, _args: &AppendArgs) -> Effect { Effect::Write }
+    ///     # fn subject(&self, args: &AppendArgs) -> String { args.line.clone() }
+    ///     # async fn run(&self, _: AppendArgs, _: &ToolContext) -> Result<ToolOutput, String> {
+    ///     #     Err(String::new())
+    ///     # }
+    ///     fn would_hold(&self, args: &AppendArgs, bytes: &[u8]) -> Option<Vec<u8>> {
+    ///         Some([bytes, args.line.as_bytes(), b"\n"].concat())
+    ///     }
+    ///     // The other methods as above.
+    /// }
+    /// let held = Append.would_hold(&AppendArgs { line: "two".into() }, b"one\n");
+    /// assert_eq!(held.unwrap(), b"one\ntwo\n");
+    /// ```
     fn would_hold(&self, _args: &Self::Args, _bytes: &[u8]) -> Option<Vec<u8>> {
         None
     }
@@ -342,6 +367,16 @@ pub trait AnyTool: Send + Sync {
     ) -> Result<PreparedCall, ArgumentError>;
 
     /// Returns what [`Tool::would_hold`] does. `arguments` are what [`AnyTool::prepare`] returned.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tenon_agent::{CoreToolOptions, core_tools};
+    ///
+    /// let tools = core_tools(CoreToolOptions::default());
+    /// let arguments = json!({"path": "a.txt", "old_text": "one", "new_text": "two"});
+    /// let held = tools.get("edit_file").unwrap().would_hold(&arguments, b"one\n");
+    /// assert_eq!(held.unwrap(), b"two\n");
+    /// ```
     fn would_hold(&self, _arguments: &Value, _bytes: &[u8]) -> Option<Vec<u8>> {
         None
     }

@@ -166,6 +166,7 @@ impl Journal {
         let (ids, _) = self.what_to_undo(ids)?;
         let ids = self.with_undone_beside(&ids)?;
         let (ids, name) = self.what_to_undo(&ids)?;
+        self.check_nothing_runs_around_store()?;
         let reserve = self.reserve().map_err(failed)?;
         let recorder = self.recorder(session, &name, ids.clone());
         let mut work = Work::new(recorder);

@@ -2,10 +2,11 @@
 //! have checkpoints of their own.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::CheckpointId;
+use super::{CheckpointId, CheckpointState, Journal, JournalError};
 
 /// The time at which a log was made is by a clock that goes by steps of up to 10 ms.
 const CLOCK_STEP_NANOSECONDS: u64 = 10_000_000;
@@ -90,6 +91,24 @@ impl Running {
     /// Returns the earlier ones that ran when this one began, while it runs.
     pub(super) fn when_began(&self, id: CheckpointId) -> Option<Vec<CheckpointId>> {
         self.turns().running.get(&id).cloned()
+    }
+}
+
+impl Journal {
+    /// Looks whether the store is where commands write, and one runs. A folder that undo moves to the store takes who stands in
+    /// it along, and from there the way up leads through all that is above the store, beneath what covers it.
+    ///
+    /// # Errors
+    /// [`JournalError::Running`] with the first that runs, here or in another process.
+    pub(super) fn check_nothing_runs_around_store(&self) -> Result<(), JournalError> {
+        let stores = self.store.folders();
+        let is_around = |root: &Path| stores.iter().any(|store| store.starts_with(root));
+        if !self.store.roots.iter().any(|root| is_around(&root.path)) {
+            return Ok(());
+        }
+        let mut infos = self.checkpoints()?.into_iter();
+        let running = infos.find(|info| info.state == CheckpointState::Running);
+        running.map_or(Ok(()), |info| Err(JournalError::Running { id: info.id }))
     }
 }
 

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Dir, FileType, Mode, OFlags, fstat};
 use rustix::io::Errno;
 
-use super::openat::{look_at, open_beneath, open_plain};
+use super::closed::look_through;
+use super::openat::{open_beneath, open_plain};
 use super::request::Inside;
 use crate::workspace::names_beneath;
 
@@ -166,7 +167,7 @@ fn child_folders(folder: &OwnedFd, place: &Path) -> Vec<OsString> {
 
 /// Opens what is at `name` for looking at it; `None` if nothing is, or a link.
 fn look(folder: &OwnedFd, name: &Path) -> Result<Option<OwnedFd>, Errno> {
-    match look_at(folder, name) {
+    match look_through(folder, name) {
         Ok(handle) => {
             let is_link = FileType::from_raw_mode(fstat(&handle)?.st_mode).is_symlink();
             Ok((!is_link).then_some(handle))

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, StatxFlags};
 use rustix::io::Errno;
 
-use super::openat::{open_folder_beneath, open_plain, openat2};
+use super::openat::{look_at, open_folder_beneath, open_plain, openat2};
 use crate::file_system::device_of;
 
 /// What is open for the moment: permissions, and for how many. Else one would take what another
@@ -109,6 +109,17 @@ pub(crate) fn open_through(top: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno>
         folder = through(&folder, || open_folder_beneath(&folder, Path::new(name)))?;
     }
     Ok(folder)
+}
+
+/// Opens what is beneath an open folder as [`look_at`] does, also in folders that are closed.
+pub(crate) fn look_through(top: &OwnedFd, beneath: &Path) -> Result<OwnedFd, Errno> {
+    match (look_at(top, beneath), beneath.parent(), beneath.file_name()) {
+        (Err(Errno::ACCESS), Some(above), Some(name)) => {
+            let folder = open_through(top, above)?;
+            through(&folder, || look_at(&folder, Path::new(name)))
+        }
+        (outcome, ..) => outcome,
+    }
 }
 
 /// Opens what is at an absolute path for looking at it only, also in folders that are closed. No link is followed.

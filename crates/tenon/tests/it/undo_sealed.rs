@@ -175,3 +175,30 @@ fn a_folder_with_repositories_comes_by_redo_without_a_question() {
         place.run(&[way]).ends_with(0);
     }
 }
+
+#[test]
+fn no_undo_moves_folders_to_a_store_in_the_workspace_while_a_command_runs() {
+    let place = Place::new();
+    let at_home = |arguments: &[&str]| {
+        let mut tenon = place.tenon(arguments);
+        tenon.env("HOME", place.path("work"));
+        tenon.stdout(Stdio::piped()).stderr(Stdio::piped());
+        tenon
+    };
+    let job = "cd x; : > ../begun; until [ -e ../end ]; do sleep 0.02; done";
+    let script = place.script(json!([
+        bash("mkdir x; echo 1 > x/f"),
+        {"calls": [{"name": "bash", "arguments": {"command": job, "background": true}}]},
+        bash("until [ -e end ]; do sleep 0.02; done"),
+        {"calls": [{"name": "jobs", "arguments": {"action": "wait", "job": 1}}]},
+        {"text": "Over."},
+    ]));
+    let session = at_home(&["--model", &script, "go"]).spawn().unwrap();
+    wait_for(&place, "begun");
+    let refused = Run::of(at_home(&["undo"]).output().unwrap()).ends_with(1);
+    assert!(refused.error.contains("belongs to a call that is still running"), "{refused:?}");
+    assert_eq!(read(&place, "x/f").as_deref(), Some("1\n"));
+    place.write("work/end", "");
+    Run::of(session.wait_with_output().unwrap()).ends_with(0);
+    Run::of(at_home(&["undo", "--session", "last"]).output().unwrap()).ends_with(0);
+}
