@@ -212,10 +212,12 @@ impl Approval {
             Line::of(meaning, text).wrapped_uncut(columns, Wrap::Words, &none, &none)
         };
         let lead = Line::of(Meaning::Warning, "  ▌ ");
+        // A comment that seems to go on in the next row may end there.
+        let goes_on = Line::of(Meaning::Warning, "  ┆ ");
         let subject = folded(&question.subject);
         let lines = subject.lines().map(|line| Line::of(Meaning::Name, line));
         let mut subject: Vec<Line> = lines
-            .flat_map(|line| line.wrapped_uncut(columns, Wrap::Anywhere, &lead, &lead))
+            .flat_map(|line| line.wrapped_uncut(columns, Wrap::Anywhere, &lead, &goes_on))
             .collect();
         let more = subject.len().saturating_sub(rows_max);
         subject.truncate(rows_max);

@@ -230,7 +230,7 @@ fn a_question_shows_what_stands_behind_characters_that_join_or_that_terminals_dr
             Approval::new(question, "config.toml".into(), false).whole(columns, Language::English);
         let texts: Vec<String> = rows.iter().map(Line::text).collect();
         assert!(texts.iter().all(|row| measure::most_columns(row) <= columns), "{texts:#?}");
-        let all: String = texts.concat().replace([' ', '▌', '│'], "");
+        let all: String = texts.concat().replace([' ', '▌', '┆', '│'], "");
         for part in [">>~/.bashrcIn", ">~/.bashrcecho", "$(touchEVIL)"] {
             assert!(all.contains(part), "{part}: {texts:#?}");
         }

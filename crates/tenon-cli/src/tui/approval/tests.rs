@@ -233,6 +233,17 @@ fn on_a_low_screen_what_would_be_done_stays_and_no_rule_is_taken_unseen() {
 }
 
 #[test]
+fn a_row_that_goes_on_looks_like_no_line_of_its_own() {
+    let start = Instant::now();
+    let comment = format!("sudo id # {}", "a".repeat(25));
+    for (behind, expected) in [("rm -rf b", "  ┆ rm -rf b"), ("\nrm -rf b", "  ▌ rm -rf b")] {
+        let approval = shown(question_about(&format!("{comment}{behind}")), start);
+        let text = drawn(&approval, 40, 30);
+        assert!(text.lines().any(|row| row.trim_end() == expected), "{behind:?}: {text}");
+    }
+}
+
+#[test]
 fn what_is_not_shown_is_not_allowed() {
     let start = Instant::now();
     let later = |ms| start + Duration::from_millis(ms);
