@@ -82,6 +82,9 @@ pub(crate) const RESULT_CHARS_MAX: usize = 50_000;
 /// The most names that an error for an unknown tool lists.
 const NEAREST_MAX: usize = 3;
 
+/// How much of the name of a tool that does not exist is compared, and said again.
+const NAME_CHARS_MAX: usize = 64;
+
 /// What the core tools leave open.
 ///
 /// ```
@@ -273,6 +276,9 @@ impl Tools {
 
     /// Returns what the model is told when it calls a tool that does not exist.
     pub(crate) fn unknown(&self, name: &str) -> String {
+        let cut = name.char_indices().nth(NAME_CHARS_MAX).map(|(at, _)| at);
+        let shown = cut.and_then(|at| name.get(..at)).map(|start| format!("{start}…"));
+        let name = shown.as_deref().unwrap_or(name);
         let mut names: Vec<(usize, &str)> =
             self.tools.iter().map(|tool| (distance(name, tool.name()), tool.name())).collect();
         names.sort();
@@ -336,5 +342,7 @@ mod tests {
         let tools = core_tools(CoreToolOptions::default());
         let expected = "Unknown tool: readfile. Nearest: read_file, edit_file, write_file";
         assert_eq!(tools.unknown("readfile"), expected);
+        let long = tools.unknown(&"读".repeat(100_000));
+        assert!(long.starts_with(&format!("Unknown tool: {}…. Nearest: ", "读".repeat(64))));
     }
 }
