@@ -382,6 +382,10 @@ proptest! {
         let is_variant =
             |sign| matches!(sign, '\u{fe00}'..='\u{fe0f}' | '\u{180b}'..='\u{180d}' | '\u{180f}');
         let drawn = drawn.replace(is_variant, "");
+        // Nor these, by what follows: at the end of a text they pass.
+        let passes = |text: String| visible(&text) == text;
+        let is_prepended = |sign: char| passes(sign.into()) && !passes(format!("{sign} "));
+        let drawn = drawn.replace(is_prepended, "");
         prop_assert_eq!(visible(&drawn), drawn.as_str());
     }
 }
