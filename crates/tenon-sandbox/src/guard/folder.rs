@@ -92,7 +92,8 @@ pub(super) fn open_parent<'a>(
 ) -> Result<(OwnedFd, &'a OsStr), Errno> {
     let name = beneath.file_name().ok_or(Errno::INVAL)?;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let mut folder = open_beneath(top, Path::new("."), flags)?;
+    // Not by its name: it may be closed itself.
+    let mut folder = rustix::io::fcntl_dupfd_cloexec(top, 0)?;
     for part in beneath.parent().into_iter().flatten() {
         folder = through(&folder, || match open_beneath(&folder, Path::new(part), flags) {
             Err(Errno::NOENT) if make == MakeFolders::Yes => {

@@ -122,6 +122,13 @@ pub(super) const ROWS: &[Row] = &[
     .prints(&["end"])
     .alone()
     .after("cd $WORK; ! grep -rqs evil .envrc sub .git/config; grep -q own sub/.envrc"),
+    row("a workspace that a command closed with all in it", &[
+        Call::Script("cd $WORK; git config core.fsmonitor evil; rm sub/.envrc; mkdir sub/.envrc; echo evil > sub/.envrc/x; chmod 0 sub/.envrc sub .git; echo end; chmod 0 ."),
+    ])
+    .prepare("cd $WORK; git init -q .; mkdir sub; echo own > sub/.envrc")
+    .prints(&["end"])
+    .alone()
+    .after("chmod 755 $WORK; cd $WORK; chmod 755 .git sub; ! grep -rqs evil sub .git/config"),
     row("questions that nobody answers", &[
         Call::Typed("sudo touch @TOP@/new"),
         Call::Typed("git push --force"),
