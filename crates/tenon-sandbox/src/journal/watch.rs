@@ -82,8 +82,10 @@ pub(crate) fn watch(
     };
     std::thread::Builder::new().name("tenon-journal".to_owned()).spawn(move || {
         watch.run();
-        // Nobody need wait.
-        let _ = ended.send(watch.refusals.so_far());
+        let refused = watch.refusals.so_far();
+        // Who is told that it is over finds that nobody holds the checkpoint any more.
+        drop(watch);
+        let _ = ended.send(refused);
     })?;
     Ok(())
 }
