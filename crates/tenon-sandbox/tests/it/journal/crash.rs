@@ -3,10 +3,11 @@
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
+use std::time::Duration;
 
 use tenon_sandbox::{
-    CheckpointId, CheckpointKind, CheckpointState, Conflicts, Expected, JournalError,
-    JournalOptions, Trouble, Undone,
+    CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Conflicts, Expected, Journal,
+    JournalError, JournalOptions, Trouble, Undone,
 };
 
 use super::tree::difference;
@@ -45,7 +46,7 @@ fn change_until_killed(scene: &Scene) {
     let root = scene.root();
     std::thread::spawn(move || {
         while !root.join("done").exists() {
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5));
         }
         println!("NOW");
     });
@@ -92,7 +93,7 @@ fn killed_while_a_file_is_written() {
     });
     let workspace = scene.workspace.recording(&scene.begin());
     workspace.write("text", &vec![0; 128 << 20], Expected::Any).unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(60));
+    std::thread::sleep(Duration::from_secs(60));
 }
 
 #[test]
@@ -127,10 +128,30 @@ fn killed_when_compared() -> (Scene, super::Tree) {
 }
 
 /// What is kept of the commands that are compared.
-pub(super) fn manifests(scene: &Scene) -> Vec<std::path::PathBuf> {
+fn manifests(scene: &Scene) -> Vec<std::path::PathBuf> {
     let store = std::fs::read_dir(scene.journal.folders().remove(0)).unwrap().next();
     let manifests = std::fs::read_dir(store.unwrap().unwrap().path().join("compared"));
     manifests.into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Opens the journal as the next start does after a kill: once nobody holds what is kept of the commands. Another thread
+/// ends a command that is dropped, each in its own time, and a child that is started holds locks for a moment.
+pub(super) fn opened_after_kill(scene: &Scene) -> Journal {
+    let is_free = |path: &std::path::PathBuf| {
+        std::fs::File::open(path).is_ok_and(|manifest| manifest.try_lock().is_ok())
+    };
+    let is_running = |info: &CheckpointInfo| info.state == CheckpointState::Running;
+    loop {
+        // Whoever opens it compares what is free by then.
+        if manifests(scene).iter().all(is_free) {
+            let journal = scene.opened_again();
+            if manifests(scene).is_empty() && !journal.checkpoints().unwrap().iter().any(is_running)
+            {
+                return journal;
+            }
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 #[test]
@@ -164,7 +185,7 @@ fn what_changed_long_after_a_killed_agent_is_asked_about() {
     let (scene, _) = killed_when_compared();
     let [manifest] = &manifests(&scene)[..] else { panic!("not one") };
     // As if all of it had changed later.
-    let early = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let early = std::time::SystemTime::now() - Duration::from_secs(60);
     std::fs::File::open(manifest).unwrap().set_modified(early).unwrap();
     let again = Scene::in_folder(scene.top.path(), Walls::None, compared);
     let id = again.journal.checkpoints().unwrap()[0].id;
@@ -189,13 +210,13 @@ fn killed_while_an_undo_runs() {
     let infos = scene.journal.checkpoints().unwrap();
     let id = infos.iter().rfind(|info| info.kind == CheckpointKind::Call).unwrap().id;
     // Another moment each time.
-    let moment = std::time::Duration::from_millis(u64::from(std::process::id() % 40));
+    let moment = Duration::from_millis(u64::from(std::process::id() % 40));
     std::thread::spawn(move || {
         std::thread::sleep(moment);
         println!("NOW");
     });
     let _ = scene.journal.undo(&[id], "session", &Conflicts::Refuse);
-    std::thread::sleep(std::time::Duration::from_secs(60));
+    std::thread::sleep(Duration::from_secs(60));
 }
 
 #[test]
@@ -409,7 +430,7 @@ fn what_a_person_changes_after_an_undo_was_killed_is_theirs() {
         let back: Vec<std::path::PathBuf> = ["w", "g"].into_iter().filter_map(find).collect();
         assert!(!back.is_empty(), "nothing was put back");
         // Longer than a step of an undo takes.
-        std::thread::sleep(std::time::Duration::from_millis(200));
+        std::thread::sleep(Duration::from_millis(200));
         for at in &back {
             scene.prepare(&edit.replace('F', at.to_str().unwrap()));
         }
@@ -482,7 +503,7 @@ fn a_folder_that_a_person_moves_after_an_undo_was_killed_stays_with_everything_i
         let id = scene.change(script);
         let undone = scene.undo(id);
         make_half_done(&scene, undone);
-        std::thread::sleep(std::time::Duration::from_millis(200));
+        std::thread::sleep(Duration::from_millis(200));
         scene.prepare(edit);
         let outcome = scene.journal.undo(&[id], "session", &Conflicts::Keep);
         let names: Vec<_> = scene.tree().into_keys().skip(1).collect();
@@ -504,7 +525,7 @@ fn what_a_killed_undo_put_back_and_a_person_moved_is_no_link_of_what_the_next_on
         let id = scene.change(script);
         let undone = scene.undo(id);
         make_half_done(&scene, undone);
-        std::thread::sleep(std::time::Duration::from_millis(200));
+        std::thread::sleep(Duration::from_millis(200));
         scene.prepare(edit);
         let outcome = scene.journal.undo(&[id], "session", &Conflicts::Keep);
         assert!(matches!(outcome, Ok(Undone::Done { .. })), "{script}: {outcome:?}");

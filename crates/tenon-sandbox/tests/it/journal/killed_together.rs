@@ -3,13 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenon_sandbox::{
-    CheckpointId, CheckpointInfo, CheckpointState, Conflicts, LookedAfter, Sandbox, Undone,
-    look_after_killed,
-};
+use tenon_sandbox::{CheckpointId, Conflicts, LookedAfter, Sandbox, Undone, look_after_killed};
 use tokio_util::sync::CancellationToken;
 
-use super::crash::manifests;
+use super::crash::opened_after_kill;
 use super::{Scene, Walls, as_ordinary_user};
 use crate::support::runtime;
 
@@ -143,16 +140,7 @@ fn killed(scene: &Scene, folder: &Path, case: &Case, sessions: Sessions) -> Look
     drop((sandbox, other, job, call));
     std::fs::remove_file(wrote).unwrap();
     std::fs::remove_file(done).unwrap();
-    let is_running = |info: &CheckpointInfo| info.state == CheckpointState::Running;
-    // Another thread ends a command that is dropped; a child that one starts holds locks for a moment.
-    let journal = loop {
-        let journal = scene.opened_again();
-        if manifests(scene).is_empty() && !journal.checkpoints().unwrap().iter().any(is_running) {
-            break journal;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    };
-    look_after_killed(&journal, &|_| "put back".to_owned())
+    look_after_killed(&opened_after_kill(scene), &|_| "put back".to_owned())
 }
 
 /// Runs a case in a folder of its own and says what does not hold.

@@ -5,13 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use tenon_sandbox::{
-    CheckpointId, CheckpointInfo, CheckpointState, Conflict, ConflictReason, Conflicts,
-    LookedAfter, ProtectedChange, ProtectedChangeKind, Sandbox, Settings, Undone,
-    look_after_killed,
+    CheckpointId, Conflict, ConflictReason, Conflicts, LookedAfter, ProtectedChange,
+    ProtectedChangeKind, Sandbox, Settings, Undone, look_after_killed,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::crash::manifests;
+use super::crash::opened_after_kill;
 use super::{Scene, Walls, as_ordinary_user};
 use crate::support::runtime;
 
@@ -286,16 +285,7 @@ fn looked_after_others(scene: &Scene, script: &str, others: impl FnOnce()) -> Lo
     drop((sandbox, checkpoint));
     std::fs::remove_file(sign).unwrap();
     others();
-    let is_running = |info: &CheckpointInfo| info.state == CheckpointState::Running;
-    // Another thread ends a command that is dropped; a child that one starts holds locks for a moment.
-    let journal = loop {
-        let journal = scene.opened_again();
-        if manifests(scene).is_empty() && !journal.checkpoints().unwrap().iter().any(is_running) {
-            break journal;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    };
-    look_after_killed(&journal, &|_| "put back".to_owned())
+    look_after_killed(&opened_after_kill(scene), &|_| "put back".to_owned())
 }
 
 /// Runs a case in a folder of its own and says what does not hold.
