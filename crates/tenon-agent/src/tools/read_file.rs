@@ -121,7 +121,7 @@ impl ReadFile {
         let mut lines = Numbered::new(args, self.chars_max, masking.clone());
         let hash = match encoding {
             Encoding::Bytes if length > WHOLE_BYTES_MAX => {
-                stream(reader, &mut lines, cancel).map_err(io)?
+                stream(reader, &mut lines, cancel).map_err(io)?.ok_or("cancelled")?
             }
             encoding => {
                 if length > UTF16_BYTES_MAX {
@@ -159,23 +159,24 @@ impl ReadFile {
     }
 }
 
+/// Reads to the end of the file; `None` when that was cancelled.
 fn stream(
     mut reader: BufReader<OpenFile>,
     lines: &mut Numbered,
     cancel: &CancellationToken,
-) -> std::io::Result<ContentHash> {
+) -> std::io::Result<Option<ContentHash>> {
     let mut hasher = ContentHasher::default();
     while !cancel.is_cancelled() {
         let bytes = reader.fill_buf()?;
         if bytes.is_empty() {
-            break;
+            return Ok(Some(hasher.finish()));
         }
         lines.push(bytes);
         hasher.push(bytes);
         let count = bytes.len();
         reader.consume(count);
     }
-    Ok(hasher.finish())
+    Ok(None)
 }
 
 /// Numbers the lines of a range and counts the others, whatever pieces the bytes come in.
@@ -520,6 +521,16 @@ mod tests {
         assert_eq!(output.content, format!("{}\t1234567\n... (1 more line)", lines - 1));
         let seen = bench.context.workspace.seen("a.txt");
         assert_eq!(seen, Some(ContentHash::of(content.as_bytes())));
+    }
+
+    #[test]
+    fn half_of_a_large_file_is_neither_counted_nor_noted() {
+        let bench = Bench::new();
+        bench.put("a.txt", "1234567\n".repeat(WHOLE_BYTES_MAX as usize / 8 + 100));
+        bench.context.cancel.cancel();
+        let output = bench.call(&READ, json!({"path": "a.txt", "offset": 1_000_000_000}));
+        assert_eq!(output.content, "Error: cancelled");
+        assert_eq!(bench.context.workspace.seen("a.txt"), None);
     }
 
     proptest! {
