@@ -1,11 +1,13 @@
-//! What mount something is on, what kind of file system that has, and which folder is at a path.
+//! What mount something is on, what kind of file system that has, which folder is at a path, and whether it has changed.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Stat, Statx, StatxFlags};
 use rustix::io::Errno;
 
 /// Numbers of kinds, as the kernel's `magic.h` has them.
@@ -16,6 +18,21 @@ const MOUNTS_MAX: usize = 256;
 
 /// STATX_MNT_ID_UNIQUE (Linux 6.8): a number of the mount that no other one gets.
 const UNIQUE_MOUNT: StatxFlags = StatxFlags::from_bits_retain(0x4000);
+
+/// File systems of this machine that keep change times of folders, by the numbers that `statfs(2)` and
+/// the kernel's `magic.h` give them: ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, bcachefs and ZFS. On
+/// others, such as those of a network, another machine may have changed a folder, or nobody keeps
+/// its times.
+const KEEP_TIMES: [u64; 8] = [
+    0xEF53,
+    0x5846_5342,
+    0x9123_683E,
+    0x0102_1994,
+    OVERLAYFS,
+    0xF2F5_2010,
+    0xCA45_1A4E,
+    0x2FC1_2FC1,
+];
 
 /// A mount, with its device: kernels that have no unique number may give one again, and on one mount each subvolume of
 /// Btrfs has a device of its own, to which nothing can be renamed from another.
@@ -83,6 +100,49 @@ pub(crate) type Identity = (u64, u64);
 pub(crate) fn identity_of_folder(path: &Path) -> Option<Identity> {
     let stat = rustix::fs::lstat(path).ok()?;
     FileType::from_raw_mode(stat.st_mode).is_dir().then_some((stat.st_dev, stat.st_ino))
+}
+
+/// Changes with every change of a file or folder, whatever a program does to its times; but for what is
+/// written through a mapping that was written through before: the kernel sets the time once for that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) length: i64,
+    pub(crate) changed: (i64, u64),
+}
+
+impl Stamp {
+    pub(crate) fn of(stat: &Stat) -> Self {
+        Self {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+            length: stat.st_size,
+            changed: (stat.st_ctime, stat.st_ctime_nsec),
+        }
+    }
+}
+
+/// Whether what `stat` speaks of changed so short a time ago that the next change may have the same
+/// time: kernels before 6.13 count file times in ticks of up to 10 ms, some file systems in seconds.
+pub(crate) fn is_recent(stat: &Stat) -> bool {
+    const TICK_S: i64 = 2;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    i64::try_from(now).is_ok_and(|now| now - stat.st_ctime <= TICK_S)
+}
+
+/// Whether the time of a folder's last change says that it is as it was.
+pub(crate) fn keeps_times(folder: impl AsFd) -> bool {
+    file_system(folder).is_some_and(|system| KEEP_TIMES.contains(&system.kind))
+}
+
+/// Returns what kind an entry is; some file systems do not say it with the name.
+pub(crate) fn kind(folder: impl AsFd, name: &OsStr, told: FileType) -> FileType {
+    if told != FileType::Unknown {
+        return told;
+    }
+    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    stat.map_or(told, |stat| FileType::from_raw_mode(stat.st_mode))
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ mod network;
 mod off_thread;
 mod output;
 mod outside;
+mod own_paths;
 mod profile;
 mod remove_tree;
 mod rights;

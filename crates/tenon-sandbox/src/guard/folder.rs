@@ -2,13 +2,14 @@
 //! nowhere, and listed, also those that it closed.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
+use crate::file_system::kind;
 use crate::linux::closed::{open_closed, open_through, through};
 use crate::linux::openat::openat2;
 
@@ -73,15 +74,6 @@ pub(super) fn listed(top: &OwnedFd, place: &Path) -> Result<Listed, Errno> {
 /// Returns how a place is named for a call that takes no empty path.
 pub(super) fn named(place: &Path) -> &Path {
     if place.as_os_str().is_empty() { Path::new(".") } else { place }
-}
-
-/// Returns what kind an entry is; some file systems do not say it with the name.
-fn kind(folder: impl AsFd, name: &OsStr, told: FileType) -> FileType {
-    if told != FileType::Unknown {
-        return told;
-    }
-    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
-    stat.map_or(told, |stat| FileType::from_raw_mode(stat.st_mode))
 }
 
 /// Opens the folder above a place, and returns the name in it.

@@ -6,13 +6,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::folder::{MakeFolders, open_beneath, open_parent};
-use crate::file_system::Identity;
+use crate::file_system::{Identity, Stamp, is_recent};
 use crate::journal::Moment;
 use crate::linux::closed::{lasting_mode_of, through};
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
@@ -55,27 +54,6 @@ pub(super) enum Content {
     /// What is in it has places of its own: here its permissions count.
     Folder,
     Other,
-}
-
-/// Changes with every change of a file or folder, whatever a program does to its times; but for what is
-/// written through a mapping that was written through before: the kernel sets the time once for that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
-    device: u64,
-    inode: u64,
-    length: i64,
-    changed: (i64, u64),
-}
-
-impl Stamp {
-    pub(super) fn of(stat: &Stat) -> Self {
-        Self {
-            device: stat.st_dev,
-            inode: stat.st_ino,
-            length: stat.st_size,
-            changed: (stat.st_ctime, stat.st_ctime_nsec),
-        }
-    }
 }
 
 impl Item {
@@ -295,14 +273,6 @@ pub(super) fn item(
 fn modified(stat: &Stat) -> Option<Moment> {
     let nanoseconds = u32::try_from(stat.st_mtime_nsec).ok()?;
     Some(Moment { seconds: stat.st_mtime, nanoseconds })
-}
-
-/// Whether what `stat` speaks of changed so short a time ago that the next change may have the same
-/// time: kernels before 6.13 count file times in ticks of up to 10 ms, some file systems in seconds.
-pub(super) fn is_recent(stat: &Stat) -> bool {
-    const TICK_S: i64 = 2;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-    i64::try_from(now).is_ok_and(|now| now - stat.st_ctime <= TICK_S)
 }
 
 /// Whether a link in `folder` leads to a place within a repository's own directory, most of which

@@ -18,28 +18,13 @@ use std::thread::{self, Builder, ScopedJoinHandle};
 use rustix::fs::{AtFlags, FileType};
 
 use super::folder::{Listed, listed, named};
-use super::item::{Stamp, is_recent, leads_into_git};
+use super::item::leads_into_git;
 use super::repository::{is_read_by_git, may_be_of_git};
-use crate::file_system::{OVERLAYFS, file_system};
+use crate::file_system::{Stamp, is_recent, keeps_times};
 use crate::workspace::{is_above_protected, makes_repository, name_of, names_in};
 
 /// Names that matter, with their kinds.
 pub(super) type Entries = Arc<[(OsString, FileType)]>;
-
-/// File systems of this machine that keep change times of folders, by the numbers that `statfs(2)` and
-/// the kernel's `magic.h` give them: ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, bcachefs and ZFS. On
-/// others, such as those of a network, another machine may have changed a folder, or nobody keeps
-/// its times.
-const KEEP_TIMES: [u64; 8] = [
-    0xEF53,
-    0x5846_5342,
-    0x9123_683E,
-    0x0102_1994,
-    OVERLAYFS,
-    0xF2F5_2010,
-    0xCA45_1A4E,
-    0x2FC1_2FC1,
-];
 
 /// How many folders of one depth are looked at by more than one thread, and by how many threads. Most
 /// of the time goes into waiting for memory.
@@ -124,7 +109,7 @@ impl Listings {
             return Names { entries: Arc::new([]), is_kept: true };
         };
         let entries = what_matters(root, place, &listed);
-        let is_kept = listed.is_whole && keeps_times(&listed);
+        let is_kept = listed.is_whole && listed.folder.fd().is_ok_and(keeps_times);
         // One that changed just now may change again within the same tick of the clock.
         let has_room = self.bytes + place.as_os_str().len() <= BYTES_MAX;
         if is_kept && has_room && !is_recent(&listed.stat) {
@@ -146,11 +131,6 @@ impl Listings {
         self.bytes = places.map(|place| place.as_os_str().len()).sum();
         self.look += 1;
     }
-}
-
-fn keeps_times(listed: &Listed) -> bool {
-    let system = listed.folder.fd().ok().and_then(file_system);
-    system.is_some_and(|system| KEEP_TIMES.contains(&system.kind))
 }
 
 /// Leaves out files that nothing takes commands from, links that lead to none, and pipes at which git does not wait.

@@ -12,6 +12,7 @@
 
 mod accepted;
 mod along;
+mod beside;
 mod change;
 mod copies;
 mod doubts;
@@ -198,12 +199,8 @@ impl Guard {
             self.frozen = frozen.iter().filter_map(identity).collect();
             self.note()?;
             self.say(turn.as_ref())?;
-        } else if self.frozen.iter().any(|(path, _)| !frozen.contains(path)) {
-            // What one of those that run may write has to be looked at.
-            let turn = self.sit_down()?;
-            self.frozen.retain(|(path, _)| frozen.contains(path));
-            self.note()?;
-            self.say(turn.as_ref())?;
+        } else {
+            self.begin_beside(frozen)?;
         }
         self.running += 1;
         self.unchecked = true;

@@ -14,10 +14,13 @@ use super::limits::Limits;
 use super::place::Place;
 use super::scan::{DEPTH_MAX, Scan, Stamps, link_above, look};
 use crate::links::{leads_into, resolved};
+use crate::own_paths::OwnPaths;
 
 #[derive(Default)]
 pub(super) struct Own {
-    /// The paths, as they are named.
+    /// All that may count.
+    all: OwnPaths,
+    /// The paths of these that led into the roots before the commands that run now.
     named: Vec<PathBuf>,
     /// Where secrets are: of these the links on the way count alone.
     ways: Vec<PathBuf>,
@@ -30,13 +33,13 @@ pub(super) struct Own {
 }
 
 impl Own {
-    pub(super) fn new(named: Vec<PathBuf>, ways: Vec<PathBuf>) -> Self {
-        Self { named, ways, ..Self::default() }
+    pub(super) fn new(all: Vec<PathBuf>, ways: Vec<PathBuf>) -> Self {
+        Self { all: OwnPaths::new(all), ways, ..Self::default() }
     }
 
     /// Returns what was noted of paths.
     pub(super) fn noted(named: Vec<PathBuf>, ways: Vec<PathBuf>, led_to: Vec<Place>) -> Self {
-        Self { led_to, ..Self::new(named, ways) }
+        Self { named, ways, led_to, ..Self::default() }
     }
 
     pub(super) fn has_more(&self) -> bool {
@@ -69,7 +72,7 @@ impl Own {
         known: &BTreeMap<Place, Item>,
     ) -> BTreeMap<Place, Item> {
         // What leads past all roots no command can lead elsewhere: nearly always that is all.
-        self.named.retain(|path| leads_into(path, roots));
+        self.named = self.all.leading_into(roots).to_vec();
         self.ways.retain(|path| leads_into(path, roots));
         let mut look = Look::new(known, Stamps::Hold);
         self.led_to = look.follow(&self.named, roots, &|_, _| true);
@@ -81,6 +84,26 @@ impl Own {
         self.ends = ends.collect();
         self.has_more = !look.scan.left.are_left();
         look.end()
+    }
+
+    /// Returns what is there where paths lead into the roots by now that did not when the first of the commands that run
+    /// began; nothing where there are none.
+    pub(super) fn beside(
+        &mut self,
+        roots: &[PathBuf],
+        known: &BTreeMap<Place, Item>,
+    ) -> Option<BTreeMap<Place, Item>> {
+        let leading = self.all.leading_into(roots).iter();
+        let new: Vec<PathBuf> =
+            leading.filter(|path| !self.named.contains(path)).cloned().collect();
+        if new.is_empty() {
+            return None;
+        }
+        let mut look = Look::new(known, Stamps::HoldIn(&[]));
+        self.led_to.extend(look.follow(&new, roots, &|_, _| true));
+        self.named.extend(new);
+        self.has_more |= !look.scan.left.are_left();
+        Some(look.end())
     }
 
     /// Returns what is there now: where the paths led, and where they lead now.

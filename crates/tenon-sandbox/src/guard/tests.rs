@@ -3,6 +3,7 @@ mod halves;
 mod mapped;
 mod moves;
 mod owed;
+mod own_links;
 mod permissions;
 mod room;
 mod settings;

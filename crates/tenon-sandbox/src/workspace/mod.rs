@@ -27,7 +27,7 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -53,10 +53,12 @@ pub(crate) use self::write::{is_temporary, random_name};
 use self::closed::Closed;
 use self::grant::{GrantedFile, Lifted};
 use self::in_place::OpenRoot;
+use self::protected::places_led_to;
 use self::seen::SeenTable;
 use crate::filter::{SharedFilter, TextFilter};
 use crate::links::resolved;
 use crate::linux::openat::open_plain;
+use crate::own_paths::OwnPaths;
 use crate::spill::SpillTarget;
 
 /// The folders that a session may work in. Cheap to clone; clones share what was seen.
@@ -76,6 +78,8 @@ struct Shared {
     own_folders: Vec<PathBuf>,
     /// Files and folders inside a root that are protected by where they are.
     protected: Vec<PathBuf>,
+    /// Paths that protect what they lead to inside a root by now.
+    own_paths: Arc<Mutex<OwnPaths>>,
     /// Folders of toolchains inside a root, which are protected there.
     toolchains: Vec<PathBuf>,
     /// What is inside a root and not opened with it.
@@ -136,6 +140,7 @@ impl Workspace {
             roots: vec![Arc::new(Root::open(root)?)],
             own_folders: Vec::new(),
             protected: Vec::new(),
+            own_paths: Arc::default(),
             toolchains: Vec::new(),
             closed: Vec::new(),
             lifted: Vec::new(),
@@ -207,7 +212,8 @@ impl Workspace {
     }
 
     /// Protects files and folders against writing where they, what they lead to or a link on the way
-    /// lie inside a root: what the user's programs start with, whatever its name.
+    /// lie inside a root, now or when it is asked: what the user's programs start with, whatever its name. In
+    /// those that are folders outside, so do links; but not one that leads to a root itself.
     ///
     /// ```
     /// use tenon_sandbox::Workspace;
@@ -220,13 +226,12 @@ impl Workspace {
     /// ```
     #[must_use]
     pub fn with_protected(self, paths: &[PathBuf]) -> Self {
+        let known = self.own_paths().named().to_vec();
+        let mut own_paths = OwnPaths::new(known.into_iter().chain(paths.iter().cloned()).collect());
         let roots = self.roots();
-        let found = paths.iter().filter_map(|path| resolved(path));
-        let found = found.flat_map(|(end, links)| links.into_iter().chain([end]));
-        let found = found.filter(|path| roots.iter().any(|root| path.starts_with(root)));
-        let found: Vec<PathBuf> = found.collect();
+        let found = places_led_to(own_paths.leading_into(&roots), &roots).collect();
         let mut shared = Arc::unwrap_or_clone(self.shared);
-        shared.protected.extend(found);
+        (shared.protected, shared.own_paths) = (found, Arc::new(Mutex::new(own_paths)));
         Self { shared: Arc::new(shared), recording: self.recording }
     }
 

@@ -9,13 +9,16 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{MutexGuard, PoisonError};
 
 use super::Workspace;
 use super::closed::lies_in;
 use super::resolve::Resolved;
 use crate::git_steps::GitStep;
+use crate::links::resolved;
 use crate::linux::openat::look_at;
+use crate::own_paths::OwnPaths;
 
 /// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
 /// there, one in the other.
@@ -189,7 +192,19 @@ impl Workspace {
     /// Whether a place is tenon's own, or what the user's programs start with.
     pub(super) fn is_protected_at(&self, absolute: &Path) -> bool {
         let mut own = self.shared.own_folders.iter().chain(&self.shared.protected);
-        own.any(|own| absolute.starts_with(own))
+        own.any(|own| absolute.starts_with(own)) || self.is_led_to(absolute)
+    }
+
+    /// Whether what the user's programs start with leads to a place by now.
+    fn is_led_to(&self, absolute: &Path) -> bool {
+        let (roots, mut own_paths) = (self.roots(), self.own_paths());
+        let mut led_to = places_led_to(own_paths.leading_into(&roots), &roots);
+        led_to.any(|own| absolute.starts_with(own))
+    }
+
+    pub(super) fn own_paths(&self) -> MutexGuard<'_, OwnPaths> {
+        // After a panic the next look is a new one.
+        self.shared.own_paths.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether it lies in a toolchain that the root around it holds. A root that is one, or lies in one, was named
@@ -319,6 +334,13 @@ pub(crate) fn may_be_of_git(path: &Path) -> bool {
     path.iter().any(is_setting_of_git)
         || path.file_name().is_some_and(is_written_by_git)
         || GitStep::at_end_of(path).is_some()
+}
+
+/// Returns the links on the way of paths, and what they lead to, as far as these lie in `roots`.
+pub(super) fn places_led_to(paths: &[PathBuf], roots: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
+    let found = paths.iter().filter_map(|path| resolved(path));
+    let found = found.flat_map(|(end, links)| links.into_iter().chain([end]));
+    found.filter(|path| roots.iter().any(|root| path.starts_with(root)))
 }
 
 /// Whether a place beneath `root` is protected by the names on its way.

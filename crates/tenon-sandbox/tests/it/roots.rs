@@ -97,3 +97,36 @@ fn a_file_of_a_root_is_served_by_every_link_that_leads_there() {
     let refused = workspace.write(&absolute("dangling"), b"x", Expected::Any);
     assert!(matches!(refused, Err(FileError::DanglingLink { .. })), "{refused:?}");
 }
+
+#[test]
+fn what_start_files_lead_to_by_now_is_protected() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    for name in ["work/d", "home/fish/conf.d"] {
+        fs::create_dir_all(top.join(name)).unwrap();
+    }
+    let link = |target: &str, name: &str| symlink(top.join(target), top.join(name)).unwrap();
+    link("work/fish", "home/fish/conf.d/a");
+    let named = [top.join("home/.rc"), top.join("home/fish")];
+    let workspace = Workspace::open(&top.join("work")).unwrap().with_protected(&named);
+    let check = |protected: &[&str], expected: bool| {
+        for path in protected {
+            assert_eq!(workspace.locate(path).unwrap().protected, expected, "{path}");
+            let refused = matches!(
+                workspace.write(path, b"x", Expected::Any),
+                Err(FileError::Protected { .. })
+            );
+            assert_eq!(refused, expected, "{path}");
+        }
+    };
+    check(&["fish"], true);
+    check(&["rc", "d/new", "plain"], false);
+    link("work/rc", "home/.rc");
+    link("work/d", "home/fish/d");
+    link("work", "home/fish/work");
+    check(&["fish", "rc", "d/new", "d/later"], true);
+    // What was protected once is so to the end.
+    fs::remove_file(top.join("home/fish/conf.d/a")).unwrap();
+    check(&["fish"], true);
+    check(&["plain", "new"], false);
+}

@@ -247,6 +247,16 @@ pub(super) const ROWS: &[Row] = &[
     .prints(&["end", "zsh/.zshrc was changed; put back as it was", "env was changed; put back", "system was made; put back", "needs the user's yes"])
     .never(&["Wrote", "Edited", "Created"])
     .after("grep -qx ok zsh/plugin && grep -qx own profile && ! grep -rqs evil --exclude='.row-*' ."),
+    row("files that links in folders of the home lead to, which programs start with", &[
+        Call::Script("for f in fish emacs after/x none; do echo evil > $f; done; echo evil > after/new; mv after/x after/y; echo evil > n; mv n fish; echo ok > plain; echo end"),
+        Call::Tool("edit_file", r#"{"path":"@ROW@/fish","old_text":"own","new_text":"evil"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/after/later","content":"evil"}"#),
+    ])
+    .prepare("mkdir after; for f in fish emacs after/x; do echo own > $f; done; cd $USERHOME; mkdir -p .config/fish/conf.d .emacs.d .vim .config/systemd/user; ln -s $WORK/$ROW/fish .config/fish/conf.d/a.fish; ln -s $WORK/$ROW/emacs .emacs.d/init.el; ln -s $WORK/$ROW/after .vim/after; ln -s $WORK/$ROW/none .config/systemd/user/a.service")
+    .alone()
+    .prints(&["end", "fish was changed; put back as it was", "none was made; put back", "needs the user's yes"])
+    .never(&["Wrote", "Edited", "Created"])
+    .after("test \"$(cat fish emacs after/x)\" = $'own\\nown\\nown' && grep -qx ok plain && ! grep -rqs evil --exclude='.row-*' ."),
     row("variables of the user's that name no file for programs to start with", &[
         Call::Script("echo ok | tee ok env/ok; mkdir $WORK/dev; echo ok > $WORK/dev/ok; echo end"),
         Call::Tool("write_file", r#"{"path":"@ROW@/new","content":"ok"}"#),
