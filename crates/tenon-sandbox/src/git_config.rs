@@ -7,9 +7,9 @@
 
 mod harmless;
 
-use std::{ops::Range, path::Path};
+use std::{collections::HashSet, ops::Range, path::Path};
 
-use self::harmless::is_harmless;
+use self::harmless::{is_harmless, is_local_address, remote_of};
 
 /// One `name = value`, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,9 +38,10 @@ const SECRETS: [&str; 5] = ["token", "pass", "secret", "extraheader", "cookie"];
 
 /// What is not harmless where a command says it, and is where the user does: what is ignored everywhere, how long
 /// things are kept, how dates look, and of servers whom to trust and how to speak.
-const OF_USERS: [(&str, &str); 6] = [
+const OF_USERS: [(&str, &str); 7] = [
     ("blame", "date"),
     ("core", "excludesfile"),
+    ("fetch", "all"),
     (
         "gc",
         "logexpiry pruneexpire reflogexpire reflogexpireunreachable rerereresolved \
@@ -56,6 +57,28 @@ impl Entry {
     fn runs_a_program(&self) -> bool {
         let subsection = self.subsection.as_deref();
         !is_harmless(&self.section, subsection, &self.name, &self.value)
+    }
+
+    /// Whether it is the address of a repository on this machine, which runs nothing.
+    fn is_local_address(&self) -> bool {
+        is_local_address(&self.section, self.subsection.as_deref(), &self.name, &self.value)
+    }
+
+    /// Whether it runs a program, or has git go to a place where what it takes for a remote is none of these.
+    fn counts(&self, remotes: &HashSet<&str>) -> bool {
+        let remote = remote_of(&self.section, self.subsection.as_deref(), &self.name, &self.value);
+        self.runs_a_program() || remote.is_some_and(|remote| !remotes.contains(remote))
+    }
+
+    /// The remote that it gives an address.
+    fn addressed(&self) -> Option<&str> {
+        let is_url = self.section == "remote" && self.name == "url" && !self.value.is_empty();
+        self.subsection.as_deref().filter(|_| is_url)
+    }
+
+    /// Which setting it is.
+    fn key(&self) -> (&str, Option<&str>, &str) {
+        (&self.section, self.subsection.as_deref(), &self.name)
     }
 
     /// Whether a command may have it of the user's own settings: it is no secret, and the only files that it names
@@ -211,9 +234,16 @@ fn plain_value(written: &str) -> String {
     value
 }
 
+/// Returns the addresses of repositories on this machine that settings name; none for what cannot be read for sure.
+pub(crate) fn local_addresses(bytes: &[u8]) -> Vec<String> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
+    let found = entries(text).unwrap_or_default().into_iter().filter(Entry::is_local_address);
+    found.map(|entry| entry.value).collect()
+}
+
 /// Returns `after` with the settings that run a program as they were in `before`, and the names of
 /// those that were taken out or put back: `before` itself where all other settings are as they were.
-/// `may_stay` judges a new one by its name and text. `None` for what cannot be read with certainty.
+/// `may_stay` judges a new one by its name and value. `None` for what cannot be read with certainty.
 pub(crate) fn put_back(
     before: Option<&[u8]>,
     after: &[u8],
@@ -222,48 +252,96 @@ pub(crate) fn put_back(
     let before_text = std::str::from_utf8(before.unwrap_or_default()).ok()?;
     let text = std::str::from_utf8(after).ok()?;
     let (known, (headers, found)) = (entries(before_text)?, read(text)?);
-    let mut left: Vec<&Entry> = known.iter().filter(|entry| entry.runs_a_program()).collect();
-    let (mut names, mut taken) = (Vec::new(), Vec::new());
-    let mut stayed = 0;
-    for entry in found.iter().filter(|entry| entry.runs_a_program()) {
-        let said = entry.said(text);
-        if let Some(index) = left.iter().position(|known| known.said(before_text) == said) {
-            left.remove(index);
-            continue;
-        }
-        if may_stay(&entry.shown(), text.get(entry.place.clone())?) {
-            stayed += 1;
-            continue;
-        }
-        taken.push(with_blanks(text, &entry.place));
-        names.push(entry.shown());
-    }
+    let judged = Judged::of((&known, before_text), (&found, text), may_stay);
+    let taken = judged.taken.iter().map(|entry| with_blanks(text, &entry.place)).collect();
     let mut result = without(text, &with_emptied(text, &headers, taken, before_text)?)?;
-    for entry in left {
+    for entry in &judged.restored {
         if !result.is_empty() && !result.ends_with('\n') {
             result.push('\n');
         }
         result.push_str(&entry.header());
         result.push_str(before_text.get(entry.place.clone())?);
-        names.push(entry.shown());
     }
+    let changed = judged.taken.iter().chain(&judged.restored);
+    let mut names: Vec<String> = changed.map(|entry| entry.shown()).collect();
     names.sort();
     names.dedup();
     // What was written is read again: nothing may have come together that was apart.
     let remaining = entries(&result)?;
-    let count = |entries: &[Entry]| entries.iter().filter(|entry| entry.runs_a_program()).count();
-    if count(&remaining) != count(&known) + stayed {
+    let remotes: HashSet<&str> = remaining.iter().filter_map(Entry::addressed).collect();
+    let count = |entries: &mut dyn Iterator<Item = &Entry>| {
+        entries.filter(|entry| entry.counts(&remotes)).count()
+    };
+    if count(&mut remaining.iter()) != judged.stayed + count(&mut judged.restored.iter().copied()) {
         return None;
     }
     // Git writes lines of its own around a setting, which would be left.
     if let Some(before) = before
         && !names.is_empty()
-        && stayed == 0
-        && harmless(&known, before_text).eq(harmless(&found, text))
+        && all_said(&known, before_text) == all_said(&remaining, &result)
     {
         return Some((before.to_vec(), names));
     }
     Some((result.into_bytes(), names))
+}
+
+/// What of new settings may stay, and what of old ones comes back.
+struct Judged<'a> {
+    taken: Vec<&'a Entry>,
+    restored: Vec<&'a Entry>,
+    /// How many of those that count are as they were, or may be new.
+    stayed: usize,
+}
+
+impl<'a> Judged<'a> {
+    fn of(
+        (known, before): (&'a [Entry], &str),
+        (found, after): (&'a [Entry], &str),
+        may_stay: impl Fn(&str, &str) -> bool,
+    ) -> Self {
+        // By another name, an address leads to where it led.
+        let is_renamed = |entry: &Entry| {
+            let is_it =
+                |known: &Entry| known.section == entry.section && known.value == entry.value;
+            entry.is_local_address() && known.iter().any(|it| it.is_local_address() && is_it(it))
+        };
+        let may_be_new =
+            |entry: &Entry| is_renamed(entry) || may_stay(&entry.shown(), &entry.value);
+        let remotes_before: HashSet<&str> = known.iter().filter_map(Entry::addressed).collect();
+        let is_addressed = |entry: &&Entry| {
+            let was = |known: &Entry| known.key() == entry.key();
+            !entry.runs_a_program() || known.iter().any(was) || may_be_new(entry)
+        };
+        let remotes = found.iter().filter(is_addressed).filter_map(Entry::addressed).collect();
+        let mut left: Vec<&Entry> = known.iter().collect();
+        let (mut taken, mut stayed) = (Vec::new(), 0);
+        for entry in found {
+            let said = entry.said(after);
+            let old = left.iter().position(|known| known.said(before) == said);
+            let old = old.map(|index| left.remove(index));
+            if !entry.counts(&remotes) {
+                continue;
+            }
+            let is_old = old.is_some_and(|old| old.counts(&remotes_before));
+            match is_old || entry.runs_a_program() && may_be_new(entry) {
+                true => stayed += 1,
+                false => taken.push(entry),
+            }
+        }
+        let is_wanted = |entry: &&Entry| {
+            entry.runs_a_program() && !entry.is_local_address()
+                || taken.iter().any(|taken| taken.key() == entry.key())
+        };
+        let restored = left.into_iter().filter(is_wanted).collect();
+        Self { taken, restored, stayed }
+    }
+}
+
+/// Returns all that settings say, in order.
+fn all_said<'a>(entries: &'a [Entry], text: &'a str) -> Vec<impl Ord + 'a> {
+    let mut all: Vec<_> = entries.iter().map(|entry| entry.said(text)).collect();
+    all.sort();
+    all
 }
 
 /// Returns a place with the blanks in front of it, if nothing else is there in its line.
@@ -320,11 +398,6 @@ fn without(text: &str, places: &[Range<usize>]) -> Option<String> {
         copied = place.end;
     }
     Some(result + text.get(copied..)?)
-}
-
-/// Returns what the settings say that run no program.
-fn harmless<'a>(entries: &'a [Entry], text: &'a str) -> impl Iterator<Item = impl PartialEq + 'a> {
-    entries.iter().filter(|entry| !entry.runs_a_program()).map(|entry| entry.said(text))
 }
 
 fn entries(text: &str) -> Option<Vec<Entry>> {

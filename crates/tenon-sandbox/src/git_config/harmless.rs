@@ -14,7 +14,7 @@ pub(super) enum Value {
     Text,
     /// Numbers, words, names of branches, patterns of them, addresses: nothing that a shell or a program takes for more.
     Word,
-    /// The address of a repository, or the name of a remote, that no program besides git's own opens.
+    /// The address of a repository elsewhere that no program besides git's own opens.
     Address,
     /// A file in the workspace by its relative name.
     Beneath,
@@ -24,8 +24,12 @@ pub(super) enum Value {
     Encoding,
     /// One name of letters and digits.
     Name,
+    /// `false`: what has git do more than it was asked for with it.
+    Off,
     /// `true`: what git does less carefully without it.
     On,
+    /// The name of a remote, or such an address.
+    Remote,
     /// Whom git lets read and write what it makes: never all others.
     Shared,
     /// What the names of patches end with: an ending with a dot in front, that leads to no other folder.
@@ -34,7 +38,9 @@ pub(super) enum Value {
     Tags,
 }
 
-use Value::{Address, Beneath, Date, Encoding, Line, Name, On, Shared, Suffix, Tags, Text, Word};
+use Value::{
+    Address, Beneath, Date, Encoding, Line, Name, Off, On, Remote, Shared, Suffix, Tags, Text, Word,
+};
 
 /// Section, what its values may be, and names in lower case; `*` for any.
 const KNOWN: &[(&str, Value, &str)] = &[
@@ -51,7 +57,7 @@ const KNOWN: &[(&str, Value, &str)] = &[
         Word,
         "blankboundary coloring markignoredlines markunblamablelines showemail showroot",
     ),
-    ("branch", Address, "pushremote remote"),
+    ("branch", Remote, "pushremote remote"),
     ("branch", Text, "description"),
     (
         "branch",
@@ -87,7 +93,7 @@ const KNOWN: &[(&str, Value, &str)] = &[
          relative renamelimit renames statgraphwidth statnamewidth submodule \
          suppressblankempty wserrorhighlight",
     ),
-    ("extensions", Address, "partialclone"),
+    ("extensions", Remote, "partialclone"),
     (
         "extensions",
         Name,
@@ -95,11 +101,12 @@ const KNOWN: &[(&str, Value, &str)] = &[
          worktreeconfig",
     ),
     ("feature", Word, "experimental manyfiles"),
+    ("fetch", Off, "all"),
     ("fetch", On, "fsckobjects"),
     (
         "fetch",
         Word,
-        "all negotiationalgorithm output parallel prune prunetags recursesubmodules \
+        "negotiationalgorithm output parallel prune prunetags recursesubmodules \
          showforcedupdates unpacklimit writecommitgraph",
     ),
     ("format", Suffix, "suffix"),
@@ -159,7 +166,8 @@ const KNOWN: &[(&str, Value, &str)] = &[
         "advertiseatomic advertisepushoptions autogc denycurrentbranch denydeletecurrent \
          denydeletes denynonfastforwards unpacklimit updateserverinfo",
     ),
-    ("remote", Address, "pushdefault pushurl url"),
+    ("remote", Address, "pushurl url"),
+    ("remote", Remote, "pushdefault"),
     ("remote", Tags, "tagopt"),
     (
         "remote",
@@ -232,13 +240,49 @@ pub(super) fn is_harmless(
     name: &str,
     value: &str,
 ) -> bool {
+    subsection.is_none_or(is_plain) && kind_of(section, name).is_some_and(|kind| kind.takes(value))
+}
+
+/// Whether a setting with these names in lower case is an address of this machine (a path or `file:`) and would run
+/// nothing: where that leads says whether it may be set.
+pub(super) fn is_local_address(
+    section: &str,
+    subsection: Option<&str>,
+    name: &str,
+    value: &str,
+) -> bool {
+    kind_of(section, name) == Some(Address)
+        && subsection.is_none_or(is_plain)
+        && Remote.takes(value)
+        && is_local(value)
+}
+
+/// Returns the name that a setting takes for that of a remote, or is about. Git takes one of which there is none for a
+/// path, if it looks like one.
+pub(super) fn remote_of<'a>(
+    section: &str,
+    subsection: Option<&'a str>,
+    name: &str,
+    value: &'a str,
+) -> Option<&'a str> {
+    let remote = match (section, subsection) {
+        ("remote", Some(remote)) if name != "url" => remote,
+        _ if kind_of(section, name) == Some(Remote) && value != "." => value,
+        _ => return None,
+    };
+    Some(remote).filter(|remote| is_local(remote))
+}
+
+/// The name of a remote or a branch becomes an argument of git's programs, and one that is no remote's an address.
+fn is_plain(name: &str) -> bool {
+    is_line(name) && !names_a_program(name)
+}
+
+fn kind_of(section: &str, name: &str) -> Option<Value> {
     let is_it = |known: &&(&str, Value, &str)| {
         known.0 == section && known.2.split(' ').any(|known| known == "*" || known == name)
     };
-    let kind = KNOWN.iter().find(is_it).map(|known| known.1);
-    // The name of a remote or a branch becomes an argument of git's programs, and one that is no remote's an address.
-    let is_plain = |name: &str| is_line(name) && !names_a_program(name);
-    subsection.is_none_or(is_plain) && kind.is_some_and(|kind| kind.takes(value))
+    KNOWN.iter().find(is_it).map(|known| known.1)
 }
 
 impl Value {
@@ -247,7 +291,7 @@ impl Value {
             Line => is_line(value),
             Text => !value.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')),
             Word => is_word(value),
-            Address => is_word(value) && !names_a_program(value),
+            Address => Remote.takes(value) && !is_local(value),
             Beneath => {
                 is_word(value)
                     && !value.starts_with(['/', '~', ':'])
@@ -256,7 +300,9 @@ impl Value {
             Date => is_word(value) && !value.contains('%'),
             Encoding => ENCODINGS.iter().any(|known| value.eq_ignore_ascii_case(known)),
             Name => value.chars().all(|c| c.is_ascii_alphanumeric()),
+            Off => value.eq_ignore_ascii_case("false"),
             On => value.eq_ignore_ascii_case("true"),
+            Remote => !value.is_empty() && is_word(value) && !names_a_program(value),
             Shared => SHARED.iter().any(|known| value.eq_ignore_ascii_case(known)),
             Suffix => {
                 value.starts_with('.')
@@ -276,6 +322,13 @@ fn is_line(text: &str) -> bool {
 fn is_word(text: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || " ./_-+:,@=*^~%?#[]{}".contains(c);
     is_line(text) && text.chars().all(is_plain) && !text.contains(" -")
+}
+
+/// Whether git takes an address for a path of this machine, as it does of all that names no host.
+fn is_local(address: &str) -> bool {
+    let is_file = || address.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("file:"));
+    let host = address.split_once(':').map(|(host, _)| host);
+    host.is_none_or(|host| host.contains('/')) || is_file()
 }
 
 /// Whether an address begins like `ext::`, which a program by that name opens.
@@ -340,7 +393,17 @@ mod tests {
         check("remote", Some("o"), "url", "ssh://[fe80::1]/x", true);
         check("remote", Some("o"), "url", "ext::sh", false);
         check("remote", Some("o"), "url", "--upload-pack=x", false);
-        check("remote", Some("--upload-pack=x"), "url", ".", false);
+        check("remote", Some("--upload-pack=x"), "url", "https://h/a", false);
+        check("remote", Some("o"), "url", "", false);
+        check("remote", Some("o"), "url", "/home/ada/notes", false);
+        check("remote", Some("o"), "url", "../a:b", false);
+        check("remote", Some("o"), "url", "FILE:///a", false);
+        check("remote", Some("o"), "pushurl", "a", false);
+        check("submodule", Some("o"), "url", "./a", false);
+        check("lfs", None, "url", "file:///a", false);
+        check("branch", Some("a"), "remote", "origin", true);
+        check("fetch", None, "all", "false", true);
+        check("fetch", None, "all", "true", false);
         check("remote", Some("hg::x"), "promisor", "true", false);
         check("remote", Some("https://[::1]/x"), "promisor", "true", true);
         check("remote", Some("o"), "fetch", "+refs/heads/*:refs/remotes/o/*", true);

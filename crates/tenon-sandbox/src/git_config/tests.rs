@@ -72,10 +72,64 @@ fn addresses_that_a_program_opens_are_taken_out() {
     }
     let option = "[remote \"--upload-pack=x\"]\n\turl = .\n";
     check("", option, "", &["remote.--upload-pack=x.url"]);
-    for url in ["https://example.com/a", "git@host:a/b.git", "ssh://[fe80::1]/x", "../a"] {
+    for url in ["https://example.com/a", "git@host:a/b.git", "ssh://[fe80::1]/x"] {
         let text = format!("{head}url = {url}\n");
         check("", &text, &text, &[]);
     }
+}
+
+#[test]
+fn addresses_of_this_machine_stay_where_they_may_lead_there() {
+    let set = |url: &str| {
+        format!("[remote \"o\"]\n\turl = {url}\n\tfetch = x\n[branch \"a\"]\n\tremote = o\n")
+    };
+    let all = ["branch.a.remote", "remote.o.fetch", "remote.o.url"];
+    for url in ["/home/ada/notes", "../a", "notes", "file:///a", "./a:b"] {
+        check("", &set(url), "", &all);
+    }
+    let (text, names) = put_back(None, set("../a").as_bytes(), |name, value| {
+        (name, value) == ("remote.o.url", "../a")
+    })
+    .unwrap();
+    assert_eq!((text, names), (set("../a").into_bytes(), Vec::new()));
+    let own = set("/srv/a");
+    check(&own, &own.replace("= x", "= y"), &own.replace("= x", "= y"), &[]);
+    // Renamed, removed, and exchanged for another.
+    let renamed = own.replace("\"o\"", "\"p\"").replace("= o", "= p");
+    check(&own, &renamed, &renamed, &[]);
+    check(&own, "", "", &[]);
+    check(&own, &set("https://h/a"), &set("https://h/a"), &[]);
+    check(&own, &set("/home/ada/notes"), &own, &["remote.o.url"]);
+    check(&set("https://h/a"), &set("/srv/a"), &set("https://h/a"), &["remote.o.url"]);
+}
+
+#[test]
+fn what_is_no_remote_is_taken_for_none() {
+    let own = "[remote \"origin\"]\n\turl = https://h/a\n[branch \"a\"]\n\tremote = ";
+    for good in ["origin", ".", "https://h/b", "git@h:b"] {
+        let text = format!("{own}{good}\n");
+        check("", &text, &text, &[]);
+    }
+    for evil in ["/home/ada/notes", "notes", "../notes", "~/notes", "file:///a", "\"\""] {
+        let text = format!("{own}{evil}\n");
+        let before = format!("{own}origin\n");
+        check(&before, &text, &before, &["branch.a.remote"]);
+        check(&text, &text, &text, &[]);
+    }
+    let rest = "[branch \"a\"]\n\tremote = origin\n";
+    check(&format!("{own}origin\n"), rest, "", &["branch.a.remote"]);
+    let cleared = format!("{own}origin\n[remote \"origin\"]\n\turl =\n");
+    check("", &cleared, &format!("{own}origin\n"), &["remote.origin.url"]);
+    let unnamed = "[remote \"/home/ada/notes\"]\n\tfetch = x\n";
+    check("", unnamed, "", &["remote./home/ada/notes.fetch"]);
+    let default = "[remote]\n\tpushDefault = notes\n[extensions]\n\tpartialClone = a\n";
+    check("", default, "", &["extensions.partialclone", "remote.pushdefault"]);
+    check(
+        "[fetch]\n\tall = false\n",
+        "[fetch]\n\tall = true\n",
+        "[fetch]\n\tall = false\n",
+        &["fetch.all"],
+    );
 }
 
 #[test]
@@ -135,7 +189,7 @@ fn of_the_users_own_settings_a_command_gets_no_program_and_no_secret() {
 #[test]
 fn what_may_stay_stays() {
     let text = "[core]\n\tworktree = ../a\n\teditor = x\n";
-    let may_stay = |name: &str, text: &str| name == "core.worktree" && text.contains("../a");
+    let may_stay = |name: &str, value: &str| (name, value) == ("core.worktree", "../a");
     let (text, names) = put_back(None, text.as_bytes(), may_stay).unwrap();
     assert_eq!(text, b"[core]\n\tworktree = ../a\n");
     assert_eq!(names, ["core.editor"]);

@@ -86,7 +86,9 @@ impl Guard {
         if place.is_git_config() {
             let old = should_be.and_then(Item::bytes);
             let settings = saved.bytes().and_then(|saved| {
-                git_config::put_back(old, saved, |name, text| place.may_set(name, text))
+                git_config::put_back(old, saved, |name, value| {
+                    place.may_set(name, value, &self.roots)
+                })
             });
             return settings.is_some_and(|(_, names)| names.is_empty());
         }

@@ -11,6 +11,7 @@
 //! what the journal says that the command touched is looked at, wherever it is.
 
 mod accepted;
+mod addresses;
 mod along;
 mod beside;
 mod change;
@@ -98,6 +99,8 @@ pub(crate) struct Guard {
     folders_of_names: HashMap<PathBuf, Identity>,
     /// What settings of git include, also what is not there, and by whose settings.
     included: BTreeMap<Place, PathBuf>,
+    /// Where settings of git lead that name repositories on this machine.
+    addresses: BTreeSet<Place>,
     own: Own,
     owed: Owed,
     /// Where what `own` was is noted while commands run, and what guards of other sessions go by is
@@ -192,6 +195,7 @@ impl Guard {
             self.owed.correct(&mut before);
             let known = std::mem::replace(&mut self.before, before);
             self.follow_includes(&known, &others);
+            self.follow_addresses();
             self.note_folders();
             self.folders = Some(self.most.folders - left.folders);
             (self.limits, self.left) = (self.most.after(left), left);
@@ -392,6 +396,8 @@ impl Guard {
                 None => after.extend(link_above(place)),
             }
         }
+        let at_addresses = self.at_addresses(&after);
+        after.extend(at_addresses);
         let hides = if self.left.are_left() {
             !left.are_left()
         } else {
@@ -526,6 +532,7 @@ impl Guard {
         }
         if self.running > 0 {
             self.note_folders();
+            self.follow_addresses();
         }
     }
 
@@ -546,7 +553,9 @@ impl Guard {
         if place.is_git_config() {
             let old = before.and_then(|before| before.bytes());
             if let Some((text, names)) = after.bytes().and_then(|new| {
-                git_config::put_back(old, new, |name, text| place.may_set(name, text))
+                git_config::put_back(old, new, |name, value| {
+                    place.may_set(name, value, &self.roots)
+                })
             }) {
                 let is_opened = |before: &&Item| after.mode & !before.mode & WRITTEN != 0;
                 let opened_from = before.filter(|before| !before.is_made).filter(is_opened);

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::addresses::may_lead;
 use super::item::{Content, Item};
 use crate::git_steps::GitStep;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
@@ -245,16 +246,18 @@ impl Place {
     }
 
     /// Whether a setting is one that git makes itself: a submodule's repository says where the
-    /// submodule is, which must be beneath the root.
-    pub(super) fn may_set(&self, name: &str, text: &str) -> bool {
-        let folder = self.path();
-        let Some(folder) = folder.parent() else { return false };
+    /// submodule is, which must be beneath the root, and a clone where another is, beneath one of `roots`.
+    pub(super) fn may_set(&self, name: &str, value: &str, roots: &[PathBuf]) -> bool {
+        let config = self.path();
+        if may_lead(&config, name, value, roots) {
+            return true;
+        }
+        let Some(folder) = config.parent() else { return false };
         let in_git = |name: &OsStr| name == ".git";
         let mut above = self.beneath.iter().skip_while(|name| !in_git(name)).skip(1);
         if name != "core.worktree" || above.next().is_none_or(|name| name != "modules") {
             return false;
         }
-        let value = text.split_once('=').map_or("", |(_, value)| value.trim());
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
         // `..` counts as git counts it only where no link is in between; so it is resolved.
         value.chars().all(is_plain)

@@ -134,6 +134,13 @@ pub(super) const ROWS: &[Row] = &[
         .never(&["[walls]", "fatal", "error:"])
         .needs(&["git"])
         .alone(),
+    row("git: clones of one another in the next call", &[
+        Call::Script("set -e; exec 2>&1; g='git -c user.name=n -c user.email=e'; git init -qb main a; $g -C a commit -q --allow-empty -m one; git clone -q ./a ./b; git init -q --bare c.git; git -C b remote add c ../c.git; git -C b push -q -u c main; git -C b config --rename-section remote.c remote.up; git -C b config branch.main.remote up; echo made"),
+        Call::Script("exec 2>&1; git -c user.name=n -c user.email=e -C a commit -q --allow-empty -m two; git -C b pull -q $PWD/a; git -C b fetch -q --all; git -C b push -q; git -C b branch -q --set-upstream-to origin/main; git -C b status -sb; git -C c.git log --format=%s main; git -C b config fetch.prune true; git -C b remote"),
+    ])
+    .prints(&["made", "## main...origin/main", "two\none", "origin\nup"])
+    .never(&["[walls]"])
+    .needs(&["git"]),
     git!("git: clone and copy where protected names are tracked", "git clone -q . c; git -C c status --short; cp -r pkg other; cat c/.vscode/settings.json c/pkg/.envrc other/.envrc; echo clean", &["mine\nown\nown\nclean"])
         .prepare(TRACKED),
     git!("git: indexes of every kind", "git update-index --index-version 4; echo b > b; git add b; git update-index --split-index; echo c > c; git add c; git worktree add -q w; git stash -q; git checkout -q .; git stash pop -q; git commit -qm two; git status --short b c", &[""]),

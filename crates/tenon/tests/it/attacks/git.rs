@@ -63,6 +63,16 @@ pub(super) const ROWS: &[Row] = &[
         .after("test ! -e x/commondir || { ! grep -qs evil s/config && test ! -e s/hooks/pre-commit; }"),
     left!("git: a remote whose name is an option", "git config 'remote.--upload-pack=evil;x.promisor' true; git config 'remote.--upload-pack=evil;x.url' .; git config extensions.partialClone '--upload-pack=evil'; git config remotes.default '--upload-pack=evil'; git config branch.main.remote '--upload-pack=evil'")
         .after("! grep -q evil .git/config"),
+    left!("git: a fetch from a repository outside", "git config remote.ci.url $TOP/folder; git config remote.ci.fetch '+refs/heads/*:refs/remotes/ci/*'; git config fetch.all true; git config remotes.default ci; ln -s $TOP/folder l; git config branch.main.remote l; git config branch.x.remote $TOP/folder; git config remote.pushDefault ~/folder; git remote add two l; git remote add three file://$TOP/folder; git config submodule.s.url ../../../folder; git config lfs.url $TOP/folder")
+        .after("cmp .git/config config-before"),
+    row("git: an address in the workspace that leads outside later", &[
+        Call::Script("git clone -q . sub; git remote add one ./sub; git remote add two $PWD/not-yet; git config remote.one.url; echo added"),
+        Call::Script("rm -rf sub; ln -s $TOP/folder sub; echo gitdir: $TOP/folder/.git > not-yet; ln -s $TOP/folder not-yet.git; echo end"),
+    ])
+        .prepare(REPOSITORY)
+        .prints(&["./sub", "end", "[walls] protected: "])
+        .after("test ! -L sub -a ! -e not-yet -a ! -L not-yet.git")
+        .needs(&["git"]),
     left!("git: comments and encodings that make a step of a rebase", "git config core.commentString ' exec evil;'; git config i18n.commitEncoding CP856; git config i18n.logOutputEncoding CP901")
         .after("! grep -qE 'evil|CP' .git/config"),
     left!("git: settings of programs around git", "git config gui.diffopts --output=evil; git config stgit.editor evil; git config cola.x evil; git config core.virtualFilesystem evil; git config pretty.x evil")
