@@ -40,7 +40,7 @@ const SECRETS: [&str; 5] = ["token", "pass", "secret", "extraheader", "cookie"];
 /// things are kept, how dates look, and of servers whom to trust and how to speak.
 const OF_USERS: [(&str, &str); 7] = [
     ("blame", "date"),
-    ("core", "excludesfile"),
+    ("core", "checkstat excludesfile ignorestat trustctime usereplacerefs"),
     ("fetch", "all"),
     (
         "gc",

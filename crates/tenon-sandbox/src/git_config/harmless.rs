@@ -20,6 +20,8 @@ pub(super) enum Value {
     Beneath,
     /// A form of dates that git makes one word of: a form of one's own can have lines in it.
     Date,
+    /// `default`.
+    Default,
     /// An encoding in which each character keeps its own bytes.
     Encoding,
     /// One name of letters and digits.
@@ -39,7 +41,8 @@ pub(super) enum Value {
 }
 
 use Value::{
-    Address, Beneath, Date, Encoding, Line, Name, Off, On, Remote, Shared, Suffix, Tags, Text, Word,
+    Address, Beneath, Date, Default, Encoding, Line, Name, Off, On, Remote, Shared, Suffix, Tags,
+    Text, Word,
 };
 
 /// Section, what its values may be, and names in lower case; `*` for any.
@@ -68,21 +71,23 @@ const KNOWN: &[(&str, Value, &str)] = &[
     ("clean", On, "requireforce"),
     ("color", Word, "*"),
     ("column", Word, "*"),
-    ("commit", Beneath, "template"),
-    ("commit", Word, "cleanup gpgsign status verbose"),
+    ("commit", On, "gpgsign"),
+    ("commit", Word, "cleanup status verbose"),
     ("commitgraph", Word, "*"),
     ("committer", Line, "email name"),
-    ("core", On, "ignorecase protecthfs protectntfs"),
+    ("core", Default, "checkstat"),
+    ("core", Off, "ignorestat"),
+    ("core", On, "ignorecase protecthfs protectntfs trustctime usereplacerefs"),
     ("core", Shared, "sharedrepository"),
     (
         "core",
         Word,
-        "abbrev autocrlf bare bigfilethreshold checkstat commitgraph compression createobject \
+        "abbrev autocrlf bare bigfilethreshold commitgraph compression createobject \
          deltabasecachelimit eol filemode fscache fsync fsyncmethod fsyncobjectfiles \
-         hidedotfiles ignorestat logallrefupdates longpaths loosecompression maxtreedepth \
+         hidedotfiles logallrefupdates longpaths loosecompression maxtreedepth \
          multipackindex packedgitlimit packedgitwindowsize precomposeunicode preloadindex \
          quotepath repositoryformatversion safecrlf sparsecheckout sparsecheckoutcone \
-         splitindex symlinks trustctime untrackedcache usereplacerefs warnambiguousrefs \
+         splitindex symlinks untrackedcache warnambiguousrefs \
          whitespace",
     ),
     (
@@ -147,10 +152,11 @@ const KNOWN: &[(&str, Value, &str)] = &[
     ("oh-my-zsh", Word, "hide-dirty hide-info hide-status"),
     ("pack", Word, "*"),
     ("pull", Word, "ff rebase"),
+    ("push", On, "gpgsign"),
     (
         "push",
         Word,
-        "autosetupremote default followtags gpgsign negotiate recursesubmodules usebitmaps \
+        "autosetupremote default followtags negotiate recursesubmodules usebitmaps \
          useforceifincludes",
     ),
     (
@@ -197,7 +203,8 @@ const KNOWN: &[(&str, Value, &str)] = &[
         "active alternateerrorstrategy alternatelocation branch fetchjobs \
          fetchrecursesubmodules ignore propagatebranches recurse shallow",
     ),
-    ("tag", Word, "forcesignannotated gpgsign sort"),
+    ("tag", On, "forcesignannotated gpgsign"),
+    ("tag", Word, "sort"),
     ("tar", Word, "umask"),
     ("transfer", On, "fsckobjects"),
     ("transfer", Word, "advertisesid hiderefs unpacklimit"),
@@ -298,6 +305,7 @@ impl Value {
                     && value.split('/').all(|part| part != "..")
             }
             Date => is_word(value) && !value.contains('%'),
+            Default => value.eq_ignore_ascii_case("default"),
             Encoding => ENCODINGS.iter().any(|known| value.eq_ignore_ascii_case(known)),
             Name => value.chars().all(|c| c.is_ascii_alphanumeric()),
             Off => value.eq_ignore_ascii_case("false"),
@@ -364,6 +372,15 @@ mod tests {
         check("core", None, "commentstring", " exec x;", false);
         check("core", None, "ignorecase", "true", true);
         check("core", None, "protectntfs", "false", false);
+        check("core", None, "trustctime", "false", false);
+        check("core", None, "checkstat", "minimal", false);
+        check("core", None, "checkstat", "default", true);
+        check("core", None, "ignorestat", "true", false);
+        check("core", None, "filemode", "false", true);
+        check("commit", None, "gpgsign", "false", false);
+        check("commit", None, "gpgsign", "true", true);
+        check("commit", None, "template", "docs/message.txt", false);
+        check("tag", None, "forcesignannotated", "no", false);
         check("core", None, "sharedrepository", "group", true);
         check("core", None, "sharedrepository", "0666", false);
         check("core", None, "virtualfilesystem", "x", false);
