@@ -6,6 +6,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use crate::git_refs::has_replacement;
+
 /// What a file may have in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GitStep {
@@ -19,6 +21,8 @@ pub(crate) enum GitStep {
     Patch,
     /// Lines of a command and a commit.
     Picks,
+    /// References, none by which git shows another object than the one that is asked for.
+    Refs,
     /// Words that are no options.
     Words,
     /// Whatever it has, git runs nothing of it and writes nothing by it.
@@ -58,8 +62,8 @@ const STEPS: [(&str, &str, GitStep); 26] = [
 /// Where patches are, each by its number.
 const PATCHES: &str = "rebase-apply";
 
-/// Files beside these folders: most have the hashes of the commits that it is about.
-const BESIDE: [(&str, GitStep); 11] = [
+/// Files beside these folders: most have the hashes of the commits that it is about, one those of all references.
+const BESIDE: [(&str, GitStep); 12] = [
     ("BISECT_ANCESTORS_OK", GitStep::Hashes),
     ("BISECT_EXPECTED_REV", GitStep::Hashes),
     ("BISECT_LOG", GitStep::Text),
@@ -71,6 +75,7 @@ const BESIDE: [(&str, GitStep); 11] = [
     ("ORIG_HEAD", GitStep::Hashes),
     ("REBASE_HEAD", GitStep::Hashes),
     ("REVERT_HEAD", GitStep::Hashes),
+    ("packed-refs", GitStep::Refs),
 ];
 
 /// Of which git writes files at a later command that has nothing to do with it, and the file without which it is of nothing
@@ -126,6 +131,7 @@ impl GitStep {
                     && bytes.trim_ascii_end().iter().all(u8::is_ascii_digit)
             }
             Self::Patch => is_patch(bytes),
+            Self::Refs => !has_replacement(bytes),
             Self::Words => are_words(bytes),
             Self::Text => true,
             Self::Picks => String::from_utf8_lossy(bytes).split(['\n', '\r']).all(is_pick),

@@ -13,6 +13,7 @@ mod filter;
 mod git_config;
 mod git_includes;
 mod git_index;
+mod git_refs;
 mod git_steps;
 mod git_written;
 mod guard;

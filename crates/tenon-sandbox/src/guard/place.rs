@@ -9,7 +9,9 @@ use super::addresses::may_lead;
 use super::item::{Content, Item};
 use crate::git_steps::GitStep;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
-use crate::workspace::{above_listed, is_index_of_git, is_setting_of_git, makes_one};
+use crate::workspace::{
+    above_listed, is_index_of_git, is_replacement, is_setting_of_git, makes_one,
+};
 
 /// What may come to be in a repository's `info`: none of it runs anything.
 const INFO_ALLOWED: [&str; 3] = ["exclude", "sparse-checkout", "refs"];
@@ -213,6 +215,9 @@ impl Place {
             return false;
         }
         let Some(name) = names.last() else { return false };
+        if is_replacement(&self.beneath) {
+            return false;
+        }
         let is = |known: &str| names.iter().any(|name| *name == known);
         let is_file = matches!(item.content, Content::File(_));
         is_file

@@ -19,7 +19,8 @@ use super::place::{Place, has_others, is_repository_root, setting_among};
 use super::repository::{has_head, is_where_git_writes, would_wait_at};
 use crate::git_steps::{GitStep, has_steps};
 use crate::workspace::{
-    is_above_protected, is_setting_of_git, is_written_by_git, makes_one, name_of, names_in,
+    has_old_remotes, is_above_protected, is_setting_of_git, is_written_by_git, makes_one, name_of,
+    names_in,
 };
 
 /// How deep protected folders are looked through.
@@ -350,6 +351,10 @@ impl<'a> Scan<'a> {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
             } else if has_others && kind.is_dir() {
                 self.others(root, top, &beneath, DEPTH_MAX);
+            } else if kind.is_dir() && has_old_remotes(&name) {
+                self.all(root, top, &beneath, depth, DEPTH_MAX);
+            } else if kind.is_dir() && name == "refs" {
+                self.all(root, top, &beneath.join("replace"), depth, DEPTH_MAX);
             } else if kind.is_dir() && has_steps(&name) {
                 self.steps(root, top, &beneath, depth);
             } else if misleads(kind) && (name != "HEAD" || kind.is_fifo()) {

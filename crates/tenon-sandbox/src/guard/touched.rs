@@ -17,8 +17,8 @@ use super::scan::{DEPTH_MAX, Scan, misleads};
 use crate::git_steps::{GitStep, has_steps};
 use crate::journal::Came;
 use crate::workspace::{
-    above_listed, can_matter, is_above_protected, is_setting_of_git, is_written_by_git,
-    makes_repository,
+    above_listed, can_matter, has_old_remotes, is_above_protected, is_replacement,
+    is_setting_of_git, is_written_by_git, makes_repository,
 };
 
 /// What a place is by the names on its way.
@@ -68,7 +68,12 @@ impl Role {
                 2 => GitStep::at_end_of(beneath).is_some(),
                 _ => false,
             };
-            (is_setting(name) || is_written()) && is_repository(&above())
+            let is_replacing = || {
+                let next = names.get(index + 1);
+                next.is_some_and(|next| is_replacement(&Path::new(name).join(next)))
+            };
+            (is_setting(name) || has_old_remotes(name) || is_written() || is_replacing())
+                && is_repository(&above())
         });
         match setting {
             Some((index, name)) => {

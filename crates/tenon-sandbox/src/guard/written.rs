@@ -15,6 +15,8 @@ use super::place::Place;
 use super::scan::look;
 use crate::git_config;
 use crate::git_index::GitIndexFormat;
+use crate::git_refs::without_new_replacements;
+use crate::git_steps::GitStep;
 use crate::git_written::GitWritten;
 use crate::workspace::ContentHasher;
 
@@ -148,6 +150,14 @@ impl Guard {
         let mut changes = Vec::new();
         let mut left = LONG_BYTES_MAX;
         for Written { place, item, before, is_same, format } in self.written(after, moved) {
+            if place.git_step() == Some(GitStep::Refs) {
+                let corrects = self.correct_refs(place, item, before.as_ref());
+                if let Some((change, should_be)) = corrects {
+                    changes.push(change);
+                    corrected.push((place.clone(), Some(should_be)));
+                }
+                continue;
+            }
             let found = match is_whole(place, after) {
                 true => verdict(place, item, format, &mut left),
                 // Git may be about to make the other.
@@ -177,6 +187,21 @@ impl Guard {
             }
         }
         changes
+    }
+
+    /// Takes new replacements of objects out of a list of references. One that is too long to keep stays as it is, and so
+    /// does what takes the place of such a one.
+    fn correct_refs(
+        &self,
+        place: &Place,
+        item: &Item,
+        before: Option<&Item>,
+    ) -> Option<(ProtectedChange, Item)> {
+        let old = before.map_or(Some(&b""[..]), Item::bytes)?;
+        let should_be = item.with(item.mode, without_new_replacements(old, item.bytes()?)?);
+        let put_back = self.put(place, Some(&should_be));
+        let (path, kind) = (place.path(), ProtectedChangeKind::Changed);
+        Some((ProtectedChange { path, kind, found: None, by_name: false, put_back }, should_be))
     }
 
     /// Returns those that are to be judged; first what a look found sound already, so that others take no room from that.

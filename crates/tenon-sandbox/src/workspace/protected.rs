@@ -7,7 +7,7 @@
 //! The list is of what programs take commands from without being asked to by name. What is only read
 //! to a model (`CLAUDE.md`, `.claude/commands`) is not in it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{MutexGuard, PoisonError};
@@ -160,6 +160,12 @@ const REPOSITORY_INDEXES: [&str; 2] = ["MERGE_RR", "index"];
 /// How the names of shared indexes begin.
 const SHARED_INDEX: &[u8] = b"sharedindex.";
 
+/// Where git looks for remotes besides its settings.
+const OLD_REMOTES: [&str; 2] = ["branches", "remotes"];
+
+/// Where references are by which git shows another object than the one that is asked for.
+const REPLACEMENTS: (&str, &str) = ("refs", "replace");
+
 /// Names by which a folder may be a repository's own.
 const MAKE_REPOSITORIES: [&str; 5] = ["HEAD", "objects", "refs", "worktrees", "commondir"];
 
@@ -234,6 +240,7 @@ impl Workspace {
             let rest = found.beneath.strip_prefix(place).unwrap_or(place);
             let is_written = || match rest.iter().next() {
                 None => is_repository_written(name),
+                Some(replace) if is(REPLACEMENTS.0) => replace.eq_ignore_ascii_case(REPLACEMENTS.1),
                 Some(step) => rest.iter().count() == 1 && is_repository_step(name, step),
             };
             (is_repository_setting(name) || is_written())
@@ -316,6 +323,7 @@ pub(crate) fn can_matter(root: &Path, beneath: &Path) -> bool {
         || above_listed(root, beneath).is_some()
         || beneath.iter().any(in_repository)
         || GitStep::at_end_of(beneath).is_some()
+        || is_replacement(beneath)
 }
 
 /// Whether a folder may be a repository's own because this name is in it.
@@ -334,6 +342,21 @@ pub(crate) fn may_be_of_git(path: &Path) -> bool {
     path.iter().any(is_setting_of_git)
         || path.file_name().is_some_and(is_written_by_git)
         || GitStep::at_end_of(path).is_some()
+        || is_replacement(path)
+}
+
+/// Whether references are there by which git shows another object than the one that is asked for.
+pub(crate) fn is_replacement(path: &Path) -> bool {
+    let names = path.iter().zip(path.iter().skip(1));
+    let (above, name) = REPLACEMENTS;
+    names
+        .into_iter()
+        .any(|(one, other)| one.eq_ignore_ascii_case(above) && other.eq_ignore_ascii_case(name))
+}
+
+/// Whether a folder of this very name in a repository's own directory has remotes in it, in git's old form.
+pub(crate) fn has_old_remotes(name: &OsStr) -> bool {
+    OLD_REMOTES.iter().any(|known| name == *known)
 }
 
 /// Returns the links on the way of paths, and what they lead to, as far as these lie in `roots`.
@@ -352,7 +375,11 @@ pub(crate) fn is_protected_name(root: &Path, beneath: &Path) -> bool {
         let is_step = || above.is_some_and(|above| is_repository_step(above, name));
         let is_written = || is_last && (is_repository_written(name) || is_step());
         let is_of_git = in_repository && (is_repository_setting(name) || is_written());
-        if is_listed(above, name) || is_of_git {
+        let mut is_replacing = || {
+            in_repository
+                && names.peek().is_some_and(|next| is_replacement(&Path::new(name).join(next)))
+        };
+        if is_listed(above, name) || is_of_git || is_replacing() {
             return true;
         }
         if name.eq_ignore_ascii_case(".git") {
@@ -375,7 +402,8 @@ pub(crate) fn is_protected_name(root: &Path, beneath: &Path) -> bool {
 fn is_repository_setting(name: &OsStr) -> bool {
     let is_config =
         name.as_bytes().get(..6).is_some_and(|start| start.eq_ignore_ascii_case(b"config"));
-    is_config || REPOSITORY_SETTINGS.iter().any(|known| name.eq_ignore_ascii_case(known))
+    let mut known = REPOSITORY_SETTINGS.iter().chain(&OLD_REMOTES);
+    is_config || known.any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// Whether git, or what goes with it, takes this very name in a repository's own directory for settings.
@@ -404,7 +432,10 @@ pub(crate) fn is_written_by_git(name: &OsStr) -> bool {
 
 /// Whether a file in a repository's own directory is one of these, in upper and lower case alike.
 fn is_repository_written(name: &OsStr) -> bool {
-    is_repository_index(name) || GitStep::beside(&name.to_ascii_uppercase()).is_some()
+    let is_step = |name: OsString| GitStep::beside(&name).is_some();
+    is_repository_index(name)
+        || is_step(name.to_ascii_uppercase())
+        || is_step(name.to_ascii_lowercase())
 }
 
 /// Whether these are a folder in a repository's own directory and a file in it that says how far a rebase is, in upper
@@ -430,6 +461,9 @@ mod tests {
             ".git/sharedindex.0123",
             ".git/MERGE_RR",
             ".git/Orig_Head",
+            ".git/Packed-Refs",
+            ".git/refs/replace/0123",
+            ".git/remotes/origin",
             ".git/rebase-merge/done",
             ".git/rebase-merge/msgnum",
             ".git/rebase-apply/0001",

@@ -188,6 +188,32 @@ fn what_a_rebase_writes_stays() {
 }
 
 #[test]
+fn references_that_replace_objects_are_taken_out_and_no_others() {
+    let other = "git replace -f HEAD $(git commit-tree -m other HEAD^{tree})";
+    let head = "git branch side; git tag -a v1 -m v1; git tag -a v2 -m v2";
+    let is_own = |root: &std::path::Path| {
+        shell(
+            root,
+            "test -z \"$(git replace)\" && test \"$(git log --format=%s)\" = one && git fsck",
+        );
+        shell(root, "test $(git tag | wc -l) = 0 || git rev-parse side v1 v2^{commit}");
+    };
+    let told = check_with(COMMITTED, &format!("{head}; {other}"), is_own);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told.iter().all(|path| path.starts_with(".git/refs/replace/")), "{told:?}");
+    let packed = format!("{head}; {other}; git pack-refs --all; git tag v3 side");
+    assert_eq!(check_with(COMMITTED, &packed, is_own), [".git/packed-refs"]);
+    let deep = "mkdir -p .git/refs/replace/info; git rev-parse HEAD > .git/refs/replace/info/$(git rev-parse HEAD)";
+    assert_eq!(check_with(COMMITTED, deep, is_own).len(), 1);
+    assert_eq!(check(COMMITTED, &format!("{head}; git pack-refs --all; git gc -q"), &[]), [""; 0]);
+    let own = format!("{COMMITTED}; {other}; git pack-refs --all");
+    assert_eq!(check(&own, &format!("{head}; git pack-refs --all"), &[]), [""; 0]);
+    let remote = "mkdir -p .git/remotes .git/branches; echo URL: /home/ada/notes > .git/remotes/origin; echo x > .git/branches/b";
+    let out = [(".git/remotes/origin", "-"), (".git/branches/b", "-")];
+    assert_eq!(check(COMMITTED, remote, &out), [".git/branches/b", ".git/remotes/origin"]);
+}
+
+#[test]
 fn a_step_that_git_would_not_write_is_put_back() {
     let folders = [".git", ".git/worktrees/w", ".git/modules/m", "b"];
     let setup = format!(

@@ -73,6 +73,10 @@ pub(super) const ROWS: &[Row] = &[
         .prints(&["./sub", "end", "[walls] protected: "])
         .after("test ! -L sub -a ! -e not-yet -a ! -L not-yet.git")
         .needs(&["git"]),
+    left!("git: own commits shown otherwise", "o=$(git commit-tree -m evil HEAD^{tree}); git replace HEAD $o; git branch side; git pack-refs --all; git replace side~0 HEAD^{tree} || git replace -f HEAD $o; mkdir -p .git/info .git/remotes .git/branches; git rev-parse HEAD > .git/info/grafts; echo URL: $TOP/folder > .git/remotes/origin; echo $TOP/folder > .git/branches/other")
+        .after("test -z \"$(git -c safe.directory='*' replace)\" -a ! -e .git/info/grafts -a ! -e .git/remotes/origin -a ! -e .git/branches/other && git -c safe.directory='*' rev-parse side"),
+    left!("git: settings by which git looks and signs less", "git config commit.gpgsign false; git config tag.gpgsign false; git config push.gpgsign false; git config core.trustctime false; git config core.checkstat minimal; git config core.ignorestat true; git config core.usereplacerefs false; ln -s $TOP/outside message; git config commit.template message")
+        .after("cmp .git/config config-before"),
     left!("git: comments and encodings that make a step of a rebase", "git config core.commentString ' exec evil;'; git config i18n.commitEncoding CP856; git config i18n.logOutputEncoding CP901")
         .after("! grep -qE 'evil|CP' .git/config"),
     left!("git: settings of programs around git", "git config gui.diffopts --output=evil; git config stgit.editor evil; git config cola.x evil; git config core.virtualFilesystem evil; git config pretty.x evil")
