@@ -22,7 +22,7 @@ use crate::own_paths::OwnPaths;
 
 /// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
 /// there, one in the other.
-const NAMES: [&str; 70] = [
+const NAMES: [&str; 71] = [
     ".tenon",
     // direnv runs it in whoever's shell comes by.
     ".envrc",
@@ -72,6 +72,7 @@ const NAMES: [&str; 70] = [
     // Vim and Neovim run them where `exrc` is set.
     ".exrc",
     ".vimrc",
+    ".gvimrc",
     ".nvimrc",
     ".nvim.lua",
     // `initializeCommand` runs on the machine, before there is a container.
@@ -113,7 +114,7 @@ const NAMES: [&str; 70] = [
 /// Settings of hook managers, and the scripts that they run: the hook is in place, and git starts it with each commit.
 /// Protected as [`NAMES`] are, but not read-only for commands: git has to write them where it switches to another
 /// branch, and `npm install` has husky write anew what is there.
-const HOOK_MANAGERS: [&str; 31] = [
+const HOOK_MANAGERS: [&str; 43] = [
     ".pre-commit-config.yaml",
     ".pre-commit-config.yml",
     "prek.toml",
@@ -139,7 +140,19 @@ const HOOK_MANAGERS: [&str; 31] = [
     ".lefthook-local.toml",
     ".lefthook-local.yaml",
     ".lefthook-local.yml",
+    "hk.local.pkl",
     "hk.pkl",
+    "captainhook.json",
+    "grumphp.yml",
+    "grumphp.yml.dist",
+    "rusty-hook.toml",
+    ".rusty-hook.toml",
+    ".huskyrc",
+    ".huskyrc.js",
+    ".huskyrc.json",
+    ".huskyrc.yaml",
+    ".huskyrc.yml",
+    "husky.config.js",
     ".overcommit.yml",
     ".local-overcommit.yml",
     // Of overcommit, and where people have `core.hooksPath` lead.

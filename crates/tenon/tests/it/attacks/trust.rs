@@ -324,7 +324,7 @@ pub(super) const ROWS: &[Row] = &[
     .never(&["Wrote"])
     .after("grep -qx own .hg/hgrc && grep -qx ok .hg/store/data && grep -qx ok .clinerules/style.md && ! grep -rqs evil --exclude='.row-*' ."),
     row("settings and scripts of hook managers", &[
-        Call::Script("echo evil > .pre-commit-config.yaml; echo evil > n; mv n .husky/pre-commit; mkdir -p .husky/_ .githooks part .lefthook/pre-push; for f in lefthook.yml .lefthook-local.toml .overcommit.yml prek.toml part/.pre-commit-config.yaml .githooks/pre-push .lefthook/pre-push/a.sh .husky/_/pre-commit; do echo evil > $f; done; echo ok > .pre-commit-hooks.yaml; echo end"),
+        Call::Script("echo evil > .pre-commit-config.yaml; echo evil > n; mv n .husky/pre-commit; mkdir -p .husky/_ .githooks part .lefthook/pre-push; for f in hk.local.pkl captainhook.json grumphp.yml.dist rusty-hook.toml .huskyrc.json lefthook.yml .lefthook-local.toml .overcommit.yml prek.toml part/.pre-commit-config.yaml .githooks/pre-push .lefthook/pre-push/a.sh .husky/_/pre-commit; do echo evil > $f; done; echo ok > .pre-commit-hooks.yaml; echo end"),
         Call::Tool("write_file", r#"{"path":"@ROW@/lefthook.json","content":"evil"}"#),
     ])
     .prepare("mkdir .husky; echo own | tee .pre-commit-config.yaml > .husky/pre-commit")
