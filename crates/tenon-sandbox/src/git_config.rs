@@ -9,7 +9,7 @@ mod harmless;
 
 use std::{collections::HashSet, ops::Range, path::Path};
 
-use self::harmless::{is_harmless, is_local_address, remote_of};
+use self::harmless::{is_address, is_harmless, is_local_address, remote_of};
 
 /// One `name = value`, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -305,8 +305,10 @@ impl<'a> Judged<'a> {
                 |known: &Entry| known.section == entry.section && known.value == entry.value;
             entry.is_local_address() && known.iter().any(|it| it.is_local_address() && is_it(it))
         };
-        let may_be_new =
-            |entry: &Entry| is_renamed(entry) || may_stay(&entry.shown(), &entry.value);
+        let may_be_new = |entry: &Entry| {
+            (entry.is_local_address() || !is_address(&entry.section, &entry.name))
+                && (is_renamed(entry) || may_stay(&entry.shown(), &entry.value))
+        };
         let remotes_before: HashSet<&str> = known.iter().filter_map(Entry::addressed).collect();
         let is_addressed = |entry: &&Entry| {
             let was = |known: &Entry| known.key() == entry.key();

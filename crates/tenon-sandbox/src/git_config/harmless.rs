@@ -250,6 +250,11 @@ pub(super) fn is_harmless(
     subsection.is_none_or(is_plain) && kind_of(section, name).is_some_and(|kind| kind.takes(value))
 }
 
+/// Whether a setting with these names in lower case is an address.
+pub(super) fn is_address(section: &str, name: &str) -> bool {
+    kind_of(section, name) == Some(Address)
+}
+
 /// Whether a setting with these names in lower case is an address of this machine (a path or `file:`) and would run
 /// nothing: where that leads says whether it may be set.
 pub(super) fn is_local_address(
@@ -258,7 +263,7 @@ pub(super) fn is_local_address(
     name: &str,
     value: &str,
 ) -> bool {
-    kind_of(section, name) == Some(Address)
+    is_address(section, name)
         && subsection.is_none_or(is_plain)
         && Remote.takes(value)
         && is_local(value)

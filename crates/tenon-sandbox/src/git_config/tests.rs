@@ -92,6 +92,10 @@ fn addresses_of_this_machine_stay_where_they_may_lead_there() {
     })
     .unwrap();
     assert_eq!((text, names), (set("../a").into_bytes(), Vec::new()));
+    for url in ["ext::x", "--upload-pack=x", "\"\""] {
+        let (text, _) = put_back(None, set(url).as_bytes(), |_, _| true).unwrap();
+        assert!(!String::from_utf8(text).unwrap().contains("url"), "{url}");
+    }
     let own = set("/srv/a");
     check(&own, &own.replace("= x", "= y"), &own.replace("= x", "= y"), &[]);
     // Renamed, removed, and exchanged for another.
