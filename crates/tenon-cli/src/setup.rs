@@ -330,6 +330,7 @@ fn with_places_of_home(workspace: Workspace, config: &Config, mounts: &Mounts) -
     let toolchains = toolchains_within(&folders.home, &roots);
     let own = config.own_files(mounts, &roots);
     let workspace = workspace.with_protected(&own).with_toolchains(&toolchains);
+    let workspace = workspace.with_home(&folders.home);
     config.with_closed_places(workspace, mounts)
 }
 

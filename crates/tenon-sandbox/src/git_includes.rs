@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::git_config;
 use crate::links::resolved;
+use crate::users::home_of;
 
 /// As deep as git itself follows them.
 const DEPTH_MAX: usize = 10;
@@ -17,13 +18,15 @@ const NAMES_MAX: usize = 64;
 /// Says what the files beneath `roots` are that settings include, and what they include in turn.
 pub(crate) struct Includes<'a> {
     roots: &'a [PathBuf],
+    home: Option<&'a Path>,
     /// Every name that counts, absolute and without links.
     pub(crate) found: Vec<PathBuf>,
 }
 
 impl<'a> Includes<'a> {
-    pub(crate) fn beneath(roots: &'a [PathBuf]) -> Self {
-        Self { roots, found: Vec::new() }
+    /// `home` is what git takes a `~` for, as far as it is known.
+    pub(crate) fn beneath(roots: &'a [PathBuf], home: Option<&'a Path>) -> Self {
+        Self { roots, home, found: Vec::new() }
     }
 
     /// Follows the settings in the file `path` with this content. `read` gives the content of other
@@ -68,17 +71,24 @@ impl<'a> Includes<'a> {
         }
     }
 
-    /// Returns the paths that a value may name. Which folder a `~` stands for is not known here, but
-    /// only one above a root, or a root, leads into it.
+    /// Returns the paths that a value may name. A `~` is the home, the one in the list of users where another program
+    /// starts git, and, since git may be started with any other, each folder above a root, or a root, by which it
+    /// leads into one.
     fn named(&self, config: &Path, value: &str) -> Vec<PathBuf> {
-        if !value.starts_with('~') {
+        let Some(behind) = value.strip_prefix('~') else {
             return config.parent().map(|folder| folder.join(value)).into_iter().collect();
+        };
+        let Some((user, rest)) = behind.split_once('/') else { return Vec::new() };
+        let listed = home_of(user).into_iter();
+        let home = self.home.filter(|_| user.is_empty()).map(Path::to_path_buf);
+        let mut named: Vec<PathBuf> =
+            home.into_iter().chain(listed).map(|it| it.join(rest)).collect();
+        for root in self.roots {
+            let others = root.ancestors().map(|home| home.join(rest));
+            named.extend(others.filter(|path| path.starts_with(root)));
         }
-        let Some((_, rest)) = value.split_once('/') else { return Vec::new() };
-        let homes =
-            self.roots.iter().flat_map(|root| root.ancestors().map(move |home| (root, home)));
-        let named = homes.map(|(root, home)| (root, home.join(rest)));
-        named.filter(|(root, path)| path.starts_with(root)).map(|(_, path)| path).collect()
+        named.dedup();
+        named
     }
 }
 
@@ -106,7 +116,7 @@ mod tests {
             std::os::unix::fs::symlink(target, home.join(name)).unwrap();
         }
         let roots = [root.clone()];
-        let mut includes = Includes::beneath(&roots);
+        let mut includes = Includes::beneath(&roots, Some(&home));
         let config = root.join(".git/config");
         let bytes = std::fs::read(&config).unwrap();
         includes.follow(&config, &bytes, &mut |path| std::fs::read(path).ok());
@@ -125,7 +135,7 @@ mod tests {
         check(
             &[config("[includeIf \"onbranch:x\"]\n\tpath = ~/work/b\n[include]path=HOME/work/c\n")],
             &[],
-            // Which of two folders is the home is not known.
+            // Git may be started with another home.
             &["b", "c", "work/b"],
         );
         check(&[config("[include]\npath = /etc/gitconfig\npath = ../../other\n")], &[], &[]);
@@ -150,6 +160,23 @@ mod tests {
     }
 
     #[test]
+    fn settings_are_found_by_ways_through_the_home() {
+        let config = |text| ("work/.git/config", text);
+        let (etc, inc) = (("work/etc/a", ""), config("[include]\npath = ~/inc\n"));
+        check(&[inc, etc], &[("inc", "work/etc/a")], &["etc/a", "inc"]);
+        let dots = config("[include]\npath = ~/dots/a\n");
+        check(&[dots, etc], &[("dots", "work/etc")], &["dots/a", "etc/a"]);
+        check(
+            &[
+                config("[include]\npath = ~/outer\n"),
+                ("outer", "[include]\npath = HOME/work/etc/a\n[include]\npath = ~/work/etc/b\n"),
+            ],
+            &[],
+            &["etc/a", "etc/b", "outer", "work/etc/b"],
+        );
+    }
+
+    #[test]
     fn settings_that_include_each_other_come_to_an_end() {
         let turns = [
             ("work/.git/config", "[include]\npath = a\npath = config\n"),
@@ -159,7 +186,7 @@ mod tests {
         let many: String =
             (0..1_000).map(|number| format!("[include]\npath = ../{number}\n")).collect();
         let folder = [PathBuf::from("/work")];
-        let mut includes = Includes::beneath(&folder);
+        let mut includes = Includes::beneath(&folder, None);
         includes.follow(Path::new("/work/.git/config"), many.as_bytes(), &mut |_| None);
         assert_eq!(includes.found.len(), NAMES_MAX);
     }

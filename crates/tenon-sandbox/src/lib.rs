@@ -37,6 +37,7 @@ mod sandbox;
 mod source;
 mod spill;
 mod tier;
+mod users;
 mod workspace;
 
 pub use clean::{Cleaner, clean_bytes};

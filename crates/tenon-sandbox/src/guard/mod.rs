@@ -102,6 +102,8 @@ pub(crate) struct Guard {
     /// Where settings of git lead that name repositories on this machine.
     addresses: BTreeSet<Place>,
     own: Own,
+    /// The user's, by which settings of git may name files.
+    home: Option<PathBuf>,
     owed: Owed,
     /// Where what `own` was is noted while commands run, and what guards of other sessions go by is
     /// found: tenon's state folder.
@@ -147,6 +149,11 @@ impl Guard {
     ) -> Self {
         let (most, own) = (Limits::before(folders_max), Own::new(own, ways));
         Self { most, own, state, ..Self::default() }
+    }
+
+    /// Takes in which folder the user's home is, as it is named.
+    pub(crate) fn of_home(self, home: Option<PathBuf>) -> Self {
+        Self { home, ..self }
     }
 
     /// Takes in what folders were found to have in them, so that no look reads them for that.
@@ -339,7 +346,7 @@ impl Guard {
         let mut found: BTreeMap<Place, Item> = BTreeMap::new();
         for (config, item) in self.before.iter().filter(|(place, _)| place.is_git_config()) {
             let Some(bytes) = item.bytes() else { continue };
-            let mut includes = Includes::beneath(&self.roots);
+            let mut includes = Includes::beneath(&self.roots, self.home.as_deref());
             let outside = [PathBuf::from("/")];
             includes.follow(&config.path(), bytes, &mut |path| {
                 let place = Place::included(path, &self.roots);

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::Settings;
 use crate::mounts::Mounts;
+use crate::users::{list, listed};
 use crate::workspace::canonical;
 
 /// Where homes are by default.
@@ -18,9 +19,6 @@ pub(super) const HOMES: [&str; 2] = ["/home", "/root"];
 /// root meets.
 const ABOVE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 const ELSEWHERE: &str = "tenon-home";
-
-/// The list of users.
-const USERS: &str = "/etc/passwd";
 
 /// People's numbers begin here (`UID_MIN`), as on every distribution of today.
 const FIRST_PERSON: u32 = 1_000;
@@ -102,11 +100,6 @@ fn is_closed(own: &Path, roots: &[PathBuf], home: Option<&Path>, covered: &[Path
     own.is_dir() && !meets && !roots.iter().chain(covered).any(is_in) && !is_of_system(own)
 }
 
-#[expect(clippy::disallowed_methods, reason = "the machine's list of users")]
-fn list() -> String {
-    std::fs::read_to_string(USERS).unwrap_or_default()
-}
-
 fn is_of_system(folder: &Path) -> bool {
     SYSTEM.iter().any(|known| folder.starts_with(known))
         || OF_MANY.iter().any(|known| folder == Path::new(known))
@@ -115,21 +108,12 @@ fn is_of_system(folder: &Path) -> bool {
 /// Returns the homes of all people but one.
 fn of_people(list: &str, own: u32) -> impl Iterator<Item = &str> {
     let is_other = move |number| number >= FIRST_PERSON && number != NOBODY && number != own;
-    listed(list).filter_map(move |(number, home)| is_other(number).then_some(home))
+    listed(list).filter(move |user| is_other(user.number)).map(|user| user.home)
 }
 
 /// Returns the home of one.
 fn of_one(list: &str, own: u32) -> impl Iterator<Item = &str> {
-    listed(list).filter_map(move |(number, home)| (number == own).then_some(home))
-}
-
-/// Returns numbers and homes.
-fn listed(list: &str) -> impl Iterator<Item = (u32, &str)> {
-    list.lines().filter_map(|line| {
-        let fields: Vec<&str> = line.split(':').collect();
-        let (number, home) = (fields.get(2)?.parse().ok()?, *fields.get(5)?);
-        home.starts_with('/').then_some((number, home))
-    })
+    listed(list).filter(move |user| user.number == own).map(|user| user.home)
 }
 
 /// Returns where a home is, links followed; `None` where it is no folder.

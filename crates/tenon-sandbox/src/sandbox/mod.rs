@@ -328,7 +328,8 @@ impl Shared {
         let named = secrets::names(&settings, settings.home.as_deref());
         let shown = settings.shown.iter().map(|(path, _)| path.clone());
         let own = (settings.own.clone(), named.chain(shown).collect());
-        let guard = Guard::new(settings.guarded_folders_max, own, settings.state.clone());
+        let guard = Guard::new(settings.guarded_folders_max, own, settings.state.clone())
+            .of_home(settings.home.clone());
         let state = Mutex::new(State { guard, ..State::default() });
         Self { settings, proxy, state, listing: Mutex::default() }
     }

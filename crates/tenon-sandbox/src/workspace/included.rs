@@ -29,7 +29,7 @@ impl Workspace {
         let mut folders: Vec<PathBuf> = roots.iter().cloned().chain(around).collect();
         folders.sort_unstable();
         folders.dedup();
-        let mut includes = Includes::beneath(&roots);
+        let mut includes = Includes::beneath(&roots, self.shared.home.as_deref());
         for config in folders.iter().flat_map(|folder| settings(&folder.join(".git"))) {
             if let Some(bytes) = read(&config) {
                 includes.follow(&config, &bytes, &mut read);

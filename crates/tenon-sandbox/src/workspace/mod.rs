@@ -82,6 +82,8 @@ struct Shared {
     own_paths: Arc<Mutex<OwnPaths>>,
     /// Folders of toolchains inside a root, which are protected there.
     toolchains: Vec<PathBuf>,
+    /// The user's home folder, as it is named: git's settings may name files by it.
+    home: Option<PathBuf>,
     /// What is inside a root and not opened with it.
     closed: Vec<(PathBuf, Closed)>,
     lifted: Vec<Arc<Lifted>>,
@@ -142,6 +144,7 @@ impl Workspace {
             protected: Vec::new(),
             own_paths: Arc::default(),
             toolchains: Vec::new(),
+            home: None,
             closed: Vec::new(),
             lifted: Vec::new(),
             files: Vec::new(),
@@ -253,6 +256,28 @@ impl Workspace {
     pub fn with_toolchains(self, folders: &[PathBuf]) -> Self {
         let mut shared = Arc::unwrap_or_clone(self.shared);
         shared.toolchains.extend_from_slice(folders);
+        Self { shared: Arc::new(shared), recording: self.recording }
+    }
+
+    /// Protects what settings of git include by `~/`, where that leads into a root through `home`, the user's.
+    ///
+    /// ```
+    /// use tenon_sandbox::Workspace;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let home = folder.path().canonicalize()?;
+    /// # std::fs::create_dir_all(home.join("work/.git"))?;
+    /// # std::fs::write(home.join("work/shared"), "")?;
+    /// std::fs::write(home.join("work/.git/config"), "[include]\npath = ~/mine\n")?;
+    /// std::os::unix::fs::symlink("work/shared", home.join("mine"))?;
+    /// let workspace = Workspace::open(&home.join("work"))?.with_home(&home);
+    /// assert!(workspace.locate("shared")?.protected);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_home(self, home: &Path) -> Self {
+        let mut shared = Arc::unwrap_or_clone(self.shared);
+        shared.home = Some(home.to_path_buf());
         Self { shared: Arc::new(shared), recording: self.recording }
     }
 

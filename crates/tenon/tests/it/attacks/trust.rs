@@ -129,6 +129,16 @@ pub(super) const ROWS: &[Row] = &[
     .prints(&["end"])
     .alone()
     .after("chmod 755 $WORK; cd $WORK; chmod 755 .git sub; ! grep -rqs evil sub .git/config"),
+    row("settings of git that a repository includes through the home", &[
+        Call::Script("cd $WORK; printf '[core]\\n\\tfsmonitor = evil\\n' | tee -a etc/a >> etc/b; echo end"),
+        Call::Tool("edit_file", r#"{"path":"etc/a","old_text":"own","new_text":"evil"}"#),
+        Call::Tool("edit_file", r#"{"path":"etc/b","old_text":"own","new_text":"evil"}"#),
+    ])
+    .prepare("cd $WORK; git init -q .; mkdir etc; for f in a b; do printf '[user]\\n\\tname = own\\n' > etc/$f; done; ln -s $WORK/etc/a $USERHOME/inc; printf '[include]\\n\\tpath = %s/etc/b\\n' $WORK > $USERHOME/outer; git config include.path '~/inc'; git config --add include.path '~/outer'")
+    .needs(&["git"])
+    .prints(&["end"])
+    .alone()
+    .after("cd $WORK; ! grep -rqs evil etc; grep -q own etc/a && grep -q own etc/b"),
     row("questions that nobody answers", &[
         Call::Typed("sudo touch @TOP@/new"),
         Call::Typed("git push --force"),
