@@ -13,7 +13,18 @@ use crate::users::{list, listed};
 use crate::workspace::canonical;
 
 /// Where homes are by default.
-pub(super) const HOMES: [&str; 2] = ["/home", "/root"];
+pub(super) const HOMES: [&str; 3] = ["/home", "/root", "/Users"];
+
+/// Those of which each folder is a home.
+const PEOPLE: [&str; 2] = ["/home", "/Users"];
+
+/// File systems by which virtual machines show folders of the machine around them: of WSL, QEMU, Parallels, VirtualBox
+/// and VMware.
+const OF_HOSTS: [&str; 7] =
+    ["9p", "drvfs", "fuse.vmhgfs-fuse", "prl_fs", "vboxsf", "virtiofs", "vmhgfs"];
+
+/// What such a folder has in it that is a home, or has homes in it.
+const MARKS_OF_HOMES: [&str; 5] = [".aws", ".gnupg", ".kube", ".ssh", "Users"];
 
 /// Where a HOME of commands is that is not at the place of the user's: in the first of these, which are private, that no
 /// root meets.
@@ -33,8 +44,9 @@ const SYSTEM: [&str; 11] =
 /// Folders of many, which some systems give as somebody's home.
 const OF_MANY: [&str; 7] = ["/", "/srv", "/var", "/var/lib", "/var/www", "/var/mail", "/var/spool"];
 
-/// Returns what is closed of homes: those of others ([`of_others`]), this user's by the list where HOME is another, and by the other paths at which they are mounted,
-/// too, these, this user's own, and where homes are by default.
+/// Returns what is closed of homes: those of others ([`of_others`]), this user's by the list where HOME is another, those
+/// on the machine around a virtual one, and by the other paths at which they are mounted, too, these, this user's own,
+/// and where homes are by default.
 pub(super) fn closed(
     settings: &Settings,
     home: Option<&Path>,
@@ -45,8 +57,8 @@ pub(super) fn closed(
     let own = canonical(of_one(&list(), rustix::process::geteuid().as_raw()));
     closed.extend(own.into_iter().filter(|own| is_closed(own, &settings.roots, home, covered)));
     let usual = canonical(HOMES);
-    let people = canonical(HOMES.first());
-    // What lies right in the first, or is mounted there, is a home.
+    let people = canonical(PEOPLE);
+    // What lies right in these, or is mounted there, is a home.
     let is_home = |place: &&Path| people.iter().any(|people| place.parent() == Some(people));
     let mounted = mounts.places().filter(is_home);
     let others = closed.iter().chain(&usual).map(PathBuf::as_path);
@@ -56,7 +68,27 @@ pub(super) fn closed(
     names.extend(parts.filter(|part| !is_home(part)).map(Path::to_path_buf));
     names.retain(|name| !is_of_system(name));
     closed.append(&mut names);
+    closed.extend(of_hosts(&settings.roots, covered, mounts));
     closed
+}
+
+/// Returns where disks and homes of the machine around a virtual one are mounted, but for what is `covered` anyway and
+/// what is the session's own. What the session works in may lie in them.
+fn of_hosts(roots: &[PathBuf], covered: &[PathBuf], mounts: &Mounts) -> Vec<PathBuf> {
+    let is_in = |path: &Path, folders: &[PathBuf]| folders.iter().any(|it| path.starts_with(it));
+    let of_hosts = mounts.beneath(Path::new("/")).filter(|it| OF_HOSTS.contains(&it.file_system));
+    let open = of_hosts
+        .map(|it| it.path)
+        .filter(|path| !is_in(path, roots) && !is_in(path, covered) && !is_of_system(path));
+    let holds = |path: &Path| MARKS_OF_HOMES.iter().any(|mark| path.join(mark).is_dir());
+    let closed = open.filter(|path| path.is_dir() && (is_disk(path) || holds(path)));
+    closed.map(Path::to_path_buf).collect()
+}
+
+/// Whether a path is where WSL mounts a disk of Windows if it is told to do so right in `/`.
+fn is_disk(path: &Path) -> bool {
+    let name = path.to_str().and_then(|path| path.strip_prefix('/')).unwrap_or_default();
+    name.len() == 1 && name.bytes().all(|letter| letter.is_ascii_lowercase())
 }
 
 /// Returns the other paths at which a folder is found. The kernel's list may be of a moment ago.
@@ -100,7 +132,8 @@ fn is_closed(own: &Path, roots: &[PathBuf], home: Option<&Path>, covered: &[Path
     own.is_dir() && !meets && !roots.iter().chain(covered).any(is_in) && !is_of_system(own)
 }
 
-fn is_of_system(folder: &Path) -> bool {
+/// Whether a folder is one of the system's, or of many.
+pub(super) fn is_of_system(folder: &Path) -> bool {
     SYSTEM.iter().any(|known| folder.starts_with(known))
         || OF_MANY.iter().any(|known| folder == Path::new(known))
 }
@@ -155,6 +188,7 @@ fn elsewhere_than(roots: &[PathBuf]) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the folders that are looked at")]
 mod tests {
     use super::*;
 
@@ -166,6 +200,34 @@ mod tests {
         assert_eq!(of_people(list, 1_000).collect::<Vec<_>>(), ["/srv/you"]);
         assert_eq!(of_one(list, 1_000).collect::<Vec<_>>(), ["/srv/me"]);
         assert_eq!(of_one(list, 1_002).collect::<Vec<_>>(), [""; 0]);
+    }
+
+    #[test]
+    fn disks_and_homes_of_the_machine_around_a_virtual_one_are_closed() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        for name in ["home/.ssh", "disk/Users/work", "data/in", "covered/.ssh"] {
+            std::fs::create_dir_all(top.join(name)).unwrap();
+        }
+        let list = |kind: &str| {
+            let line = |name| format!("7 1 0:9 / {}/{name} rw - {kind} x rw\n", top.display());
+            ["home", "disk", "data", "covered", "none"].map(line).concat()
+        };
+        let check = |kind: &str, roots: &[&str], expected: &[&str]| {
+            let roots: Vec<PathBuf> = roots.iter().map(|name| top.join(name)).collect();
+            let mounts = Mounts::read(list(kind).as_bytes());
+            let found = of_hosts(&roots, &[top.join("covered")], &mounts);
+            let expected: Vec<_> = expected.iter().map(|name| top.join(name)).collect();
+            assert_eq!(found, expected, "{kind} {roots:?}");
+        };
+        check("ext4", &[], &[]);
+        check("virtiofs", &[], &["disk", "home"]);
+        check("9p", &["disk/Users/work"], &["disk", "home"]);
+        check("9p", &["disk"], &["home"]);
+        check("9p", &[""], &[]);
+        for (path, expected) in [("/d", true), ("/", false), ("/dd", false), ("/a/d", false)] {
+            assert_eq!(is_disk(Path::new(path)), expected, "{path}");
+        }
     }
 
     #[test]

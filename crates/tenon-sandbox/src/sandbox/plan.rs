@@ -27,9 +27,19 @@ use crate::profile::{Network, Profile};
 use crate::tier::Tier;
 use crate::workspace::{canonical, canonical_or_lexical, names_beneath};
 
-/// Where other people's files, mail and other disks are.
-pub(super) const COVERED: [&str; 6] =
-    ["/home", "/root", "/mnt", "/media", "/var/mail", "/var/spool/mail"];
+/// Where other people's files, mail and other disks are, in a virtual machine also those of the machine around it:
+/// homes and disks of macOS, the first disk of Windows.
+pub(super) const COVERED: [&str; 9] = [
+    "/home",
+    "/root",
+    "/Users",
+    "/mnt",
+    "/media",
+    "/Volumes",
+    "/c",
+    "/var/mail",
+    "/var/spool/mail",
+];
 
 /// Private for the session, with their modes.
 pub(super) const PRIVATE: [(&str, u32); 3] =
