@@ -11,6 +11,7 @@ mod describe;
 mod git_settings;
 mod homes;
 mod left_behind;
+mod linked;
 mod listeners;
 mod looks;
 mod own_folders;

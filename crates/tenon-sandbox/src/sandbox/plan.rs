@@ -16,7 +16,7 @@ use super::stamp::{Names, Stamp};
 use super::toolchains::{self, TOOLCHAINS};
 use super::unkept::{PrivateFolder, private_folders};
 use super::virtual_environment::virtual_environment;
-use super::{Settings, homes, secrets, sockets, ways};
+use super::{Settings, homes, linked, secrets, sockets, ways};
 use crate::file_system::{Identity, identity_of_folder};
 use crate::linux::layout::{Instead, Layout, Part, Step};
 use crate::linux::openat::open_plain;
@@ -166,7 +166,7 @@ pub(super) fn plan(
     parts.retain(|path, part| {
         !matches!(part, Part::File { .. }) || !roots.iter().any(|root| path.starts_with(root))
     });
-    let closed = closed.with(secrets::named_ones(settings, real.as_deref()));
+    let closed = closed.with(linked::closed(settings, real.as_deref()));
     let pins = put_roots((settings, &closed), real.as_deref(), &roots, mounts, &mut parts);
     ways::put_links(settings, &mut parts);
     scratch.retain(|path| !roots.contains(path));
@@ -492,7 +492,7 @@ pub(super) fn walls_alone(
 pub(super) fn closed_alone(settings: &Settings) -> Vec<PathBuf> {
     let home = settings.home.as_deref().and_then(real_home);
     let shown = settings.shown.iter().map(|(path, _)| canonical_or_lexical(path));
-    secrets::named_ones(settings, home.as_deref()).chain(shown).collect()
+    linked::closed(settings, home.as_deref()).into_iter().chain(shown).collect()
 }
 
 /// Names that may be read, and what was looked at to find them.

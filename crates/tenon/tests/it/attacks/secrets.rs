@@ -46,6 +46,9 @@ pub(super) const ROWS: &[Row] = &[
             ("XDG_DATA_HOME", "@USERHOME@/named/data"),
             ("ZDOTDIR", "@USERHOME@/named/zsh"),
         ]),
+    shows!("keys that links within closed folders lead to", "$USERHOME/kept/* $USERHOME/kept/*/*")
+        .prepare("d=$USERHOME/kept; mkdir -p $d/ssh; cp $USERHOME/notes.txt $d/id; cp $USERHOME/notes.txt $d/ssh/id; ln -s ../kept/id $USERHOME/.ssh/linked; ln -s $d/ssh $USERHOME/.kube/linked; sed -i \"1i read_dir = ['$d']\" $USERHOME/.config/tenon/config.toml")
+        .alone(),
     row("keys that a link in the workspace led to", &[
         Call::Script("cat k $USERHOME/named/key | tee >(rev); mv k moved; ln -s none k; echo end"),
         Call::Script("cat k moved $USERHOME/named/key | tee >(rev); rm k; echo end"),
