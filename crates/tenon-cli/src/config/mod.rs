@@ -314,7 +314,10 @@ impl Config {
         let is_given = |name: &str| self.settings.environment.iter().any(|given| given == name);
         let variable = |name: &str| self.environment.text(name);
         let named = named_files::named(variable).into_iter().map(|(path, _, name)| (path, name));
-        let named = named.chain(named_files::closed(variable)).filter(|(_, name)| !is_given(name));
+        let all: Vec<_> = self.environment.all().collect();
+        let texts = all.iter().filter_map(|(name, value)| name.to_str().zip(value.to_str()));
+        let named = named.chain(named_files::closed(variable)).chain(named_files::named_so(texts));
+        let named = named.filter(|(_, name)| !is_given(name));
         let is_closed = |path: &PathBuf| {
             let is_within = roots.iter().any(|root| path.starts_with(root));
             (holds_home || !is_within) && !roots.iter().any(|root| root.starts_with(path))

@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use tenon_model::CredentialShape::{self, Addresses, Colons, Netrc, Pairs, Whole};
+use tenon_model::{
+    CredentialShape::{self, Addresses, Colons, Netrc, Pairs, Whole},
+    is_name_of_secret,
+};
 use tenon_sandbox::secrets_of_base;
 
 /// A variable, the file beneath what it names (none where it names the file itself), and the shape
 /// of what is in it, each from the documentation of the program that reads it.
-const FILES: [(&str, &str, CredentialShape); 42] = [
+const FILES: [(&str, &str, CredentialShape); 60] = [
     ("CARGO_HOME", "credentials.toml", Pairs),
     ("CARGO_HOME", "credentials", Pairs),
     ("NPM_CONFIG_USERCONFIG", "", Pairs),
@@ -50,6 +53,24 @@ const FILES: [(&str, &str, CredentialShape); 42] = [
     ("HELM_REGISTRY_CONFIG", "", Pairs),
     ("GNUPGHOME", "private-keys-v1.d", Whole),
     ("GNUPGHOME", "secring.gpg", Whole),
+    ("ANSIBLE_VAULT_PASSWORD_FILE", "", Whole),
+    ("AWS_WEB_IDENTITY_TOKEN_FILE", "", Whole),
+    ("BOTO_CONFIG", "", Pairs),
+    ("CLAUDE_CONFIG_DIR", ".credentials.json", Pairs),
+    ("CODEX_HOME", "auth.json", Pairs),
+    ("CONDARC", "", Pairs),
+    ("CURL_HOME", ".curlrc", Pairs),
+    ("CURL_HOME", ".netrc", Netrc),
+    ("DATABRICKS_CONFIG_FILE", "", Pairs),
+    ("HELM_CONFIG_HOME", "registry/config.json", Pairs),
+    ("KAGGLE_CONFIG_DIR", "kaggle.json", Pairs),
+    ("MYSQL_HOME", "my.cnf", Pairs),
+    ("OCI_CLI_CONFIG_FILE", "", Pairs),
+    ("PGSERVICEFILE", "", Pairs),
+    ("RCLONE_CONFIG", "", Pairs),
+    ("SOPS_AGE_KEY_FILE", "", Whole),
+    ("TALOSCONFIG", "", Pairs),
+    ("WGETRC", "", Pairs),
 ];
 
 /// Variables that say where a folder of the home is instead, by the Base Directory Specification.
@@ -61,11 +82,15 @@ const BASES: [(&str, &str); 4] = [
 ];
 
 /// Files of what was typed, which may have passwords in it: a variable, and the file beneath what it names.
-const HISTORIES: [(&str, &str); 5] = [
+const HISTORIES: [(&str, &str); 9] = [
     ("HISTFILE", ""),
+    ("LESSHISTFILE", ""),
     ("MYSQL_HISTFILE", ""),
+    ("NODE_REPL_HISTORY", ""),
     ("PSQL_HISTORY", ""),
     ("PYTHON_HISTORY", ""),
+    ("REDISCLI_HISTFILE", ""),
+    ("SQLITE_HISTORY", ""),
     ("ZDOTDIR", ".zsh_history"),
 ];
 
@@ -74,6 +99,19 @@ const FOLDERS: [(&str, &[&str]); 2] = [
     ("GNUPGHOME", &["private-keys-v1.d", "pubring.gpg", "pubring.kbx", "secring.gpg"]),
     ("PASSWORD_STORE_DIR", &[".gpg-id"]),
 ];
+
+/// Variables of files of tickets and keys that no text is in, behind a kind in front of a colon or not.
+const TICKETS: [&str; 4] =
+    ["KRB5CCNAME", "KRB5_CLIENT_KTNAME", "KRB5_KTNAME", "MYSQL_TEST_LOGIN_FILE"];
+
+/// Their kinds of files and folders; others are none.
+const KINDS_OF_TICKETS: [&str; 3] = ["DIR:", "FILE:", "WRFILE:"];
+
+/// How the name of a variable ends that names a file, whatever is in it.
+const ENDINGS: [&str; 3] = ["FILE", "FILENAME", "PATH"];
+
+/// What is in them are programs and lists of theirs.
+const PROGRAMS: [&str; 2] = ["/nix/store", "/usr"];
 
 /// The one that may name several files, with a colon between.
 const LIST: &str = "KUBECONFIG";
@@ -113,11 +151,39 @@ pub(super) fn closed<'a>(
             .map(|path| if beneath.is_empty() { path.into() } else { path.join(beneath) });
         paths.extend(file.filter(|path| is_of_credentials(path, "")).map(|path| (path, name)));
     }
+    for name in TICKETS {
+        let value = variable(name).unwrap_or_default();
+        let path = KINDS_OF_TICKETS.iter().find_map(|kind| value.strip_prefix(kind));
+        let path = Path::new(path.unwrap_or(value));
+        let is_one = path.is_absolute() && (path.is_dir() || is_of_credentials(path, ""));
+        paths.extend(is_one.then(|| (path.into(), name)));
+    }
     for (name, marks) in FOLDERS {
         let place = folder(name).filter(|path| marks.iter().any(|mark| path.join(mark).exists()));
         paths.extend(place.map(|path| (path.into(), name)));
     }
     paths
+}
+
+/// Returns the files that variables with the name of a secret name (`DB_PASSWORD_FILE`, `SSH_KEY_PATH`), with that
+/// name. What lies among programs is none of the user's secrets.
+pub(super) fn named_so<'a>(
+    variables: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Vec<(PathBuf, &'a str)> {
+    let is_own = |path: &Path| {
+        path.is_absolute()
+            && !PROGRAMS.iter().any(|folder| path.starts_with(folder))
+            && is_of_credentials(path, "")
+    };
+    let named = variables.filter(|(name, _)| is_name_of_file_of_secret(name));
+    let named = named.map(|(name, value)| (PathBuf::from(value), name));
+    named.filter(|(path, _)| is_own(path)).collect()
+}
+
+fn is_name_of_file_of_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let mut starts = ENDINGS.iter().filter_map(|end| name.strip_suffix(end));
+    starts.any(is_name_of_secret)
 }
 
 fn is_of_credentials(path: &Path, beneath: &str) -> bool {
@@ -194,6 +260,9 @@ mod tests {
         check("HISTFILE", &format!("{top}/history"), &["/history"], false);
         check("ZDOTDIR", top, &["/.zsh_history"], false);
         check("GNUPGHOME", &format!("{top}/gnupg"), &["/gnupg"], false);
+        check("KRB5CCNAME", &format!("{top}/ticket"), &["/ticket"], false);
+        check("KRB5CCNAME", &format!("FILE:{top}/ticket"), &["/ticket"], false);
+        check("KRB5CCNAME", &format!("DIR:{top}/gnupg"), &["/gnupg"], false);
         for (name, value) in [
             ("GNUPGHOME", top),
             ("PASSWORD_STORE_DIR", top),
@@ -201,8 +270,38 @@ mod tests {
             ("HISTFILE", top),
             ("XDG_CONFIG_HOME", ""),
             ("XDG_CONFIG_HOME", "config"),
+            ("KRB5CCNAME", "KEYRING:persistent:0"),
         ] {
             check(name, value, &[], false);
+        }
+    }
+
+    #[test]
+    fn files_are_named_by_variables_with_the_name_of_a_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().to_str().unwrap();
+        let check = |name: &str, value: &str, is_named: bool| {
+            let found = named_so([(name, value)].into_iter());
+            let expected: Vec<_> =
+                is_named.then(|| (PathBuf::from(value), name)).into_iter().collect();
+            assert_eq!(found, expected, "{name}={value}");
+        };
+        let file = format!("{top}/file");
+        for name in [
+            "DB_PASSWORD_FILE",
+            "my_token_file",
+            "SSH_KEYFILE",
+            "VAULT_TOKEN_PATH",
+            "CREDENTIALS_FILENAME",
+        ] {
+            check(name, &file, true);
+            check(name, top, false);
+            check(name, "file", false);
+            check(name, "/dev/null", false);
+            check(name, "/usr/share/keyrings/a.gpg", false);
+        }
+        for name in ["AUTHORS_FILE", "AWS_PROFILE", "LOG_FILE", "PATH", "SECRET", "TOKEN_DIR"] {
+            check(name, &file, false);
         }
     }
 }

@@ -36,11 +36,14 @@ pub(super) const ROWS: &[Row] = &[
     shows!("tenon's settings", "$USERHOME/.config/tenon/*"),
     shows!("sessions of others", "$USERHOME/.local/state/tenon/sessions/* $USERHOME/.local/state/tenon/history"),
     runs!("the whole home", "grep -rs --exclude-dir=work . $USERHOME | head -c 5000; find $USERHOME -type f 2>/dev/null | head -50; tar cf - $USERHOME 2>/dev/null | strings | grep -F sk-"),
-    shows!("keys and histories where variables put them", "$USERHOME/named/history $USERHOME/named/*/* $USERHOME/named/*/*/*")
-        .prepare("d=$USERHOME/named; mkdir -p $d/{config/{gcloud,rclone},data/keyrings,cache/huggingface,gnupg/private-keys-v1.d,zsh}; cp -r $USERHOME/.config/tenon $d/config; sed -i \"1i read_dir = ['$d']\" $d/config/tenon/config.toml; for f in config/{gcloud/x,rclone/rclone.conf,hub} data/keyrings/x cache/huggingface/token gnupg/{trustdb.gpg,private-keys-v1.d/x} zsh/.zsh_history history; do cp $USERHOME/notes.txt $d/$f; done")
+    shows!("keys and histories where variables put them", "$USERHOME/named/* $USERHOME/named/*/* $USERHOME/named/*/*/*")
+        .prepare("d=$USERHOME/named; mkdir -p $d/{config/{gcloud,rclone},data/keyrings,cache/huggingface,gnupg/private-keys-v1.d,zsh}; cp -r $USERHOME/.config/tenon $d/config; sed -i \"1i read_dir = ['$d']\" $d/config/tenon/config.toml; for f in config/{gcloud/x,rclone/rclone.conf,hub} data/keyrings/x cache/huggingface/token gnupg/{trustdb.gpg,private-keys-v1.d/x} zsh/.zsh_history history database rclone ticket; do cp $USERHOME/notes.txt $d/$f; done")
         .given(&[
+            ("DB_PASSWORD_FILE", "@USERHOME@/named/database"),
             ("GNUPGHOME", "@USERHOME@/named/gnupg"),
             ("HISTFILE", "@USERHOME@/named/history"),
+            ("KRB5CCNAME", "FILE:@USERHOME@/named/ticket"),
+            ("RCLONE_CONFIG", "@USERHOME@/named/rclone"),
             ("XDG_CACHE_HOME", "@USERHOME@/named/cache"),
             ("XDG_CONFIG_HOME", "@USERHOME@/named/config"),
             ("XDG_DATA_HOME", "@USERHOME@/named/data"),
