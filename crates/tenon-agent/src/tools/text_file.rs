@@ -139,13 +139,14 @@ fn reads(path: &str, workspace: &Workspace) -> Action {
     Action::Read { paths }
 }
 
-/// The same for a write. A protected place is named as it is, whatever link leads there.
+/// The same for a write. A protected place is named as it is, whatever link leads there; what a link with a protected
+/// name leads to is protected by that name.
 pub(super) fn write_action(path: &str, workspace: &Workspace) -> Action {
     let as_written = || Action::Write { path: path.to_owned(), written: None, protected: false };
     let Ok(place) = workspace.locate(path) else {
         return outside(path, Aim::Write, workspace).unwrap_or_else(as_written);
     };
-    let protected = place.protected;
+    let protected = place.protected || place.behind_protected;
     match by_links(path, &place, workspace) {
         Some(leads_to) => {
             Action::Write { path: leads_to, written: Some(path.to_owned()), protected }

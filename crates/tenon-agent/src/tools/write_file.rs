@@ -245,9 +245,21 @@ mod tests {
         let bench = Bench::new();
         std::os::unix::fs::symlink(".git/hooks", bench.root().join("innocent")).unwrap();
         bench.put(".git/hooks/pre-commit.sample", "");
-        for (path, leads_to, protected) in
-            [("a", None, false), ("innocent/pre-commit", Some(".git/hooks/pre-commit"), true)]
+        bench.put("scripts/hook", "");
+        for (target, link) in
+            [("../../scripts/hook", ".git/hooks/pre-push"), ("scripts", ".claude"), ("a", "b")]
         {
+            std::os::unix::fs::symlink(target, bench.root().join(link)).unwrap();
+        }
+        for (path, leads_to, protected) in [
+            ("a", None, false),
+            ("b", Some("a"), false),
+            ("innocent/pre-commit", Some(".git/hooks/pre-commit"), true),
+            (".git/hooks/pre-push", Some("scripts/hook"), true),
+            (".claude/settings.json", Some("scripts/settings.json"), true),
+            (".claude/notes", Some("scripts/notes"), false),
+            ("scripts/hook", None, false),
+        ] {
             let arguments = json!({"path": path, "content": ""});
             let prepared = WriteFile.prepare(&arguments, &bench.context.workspace).unwrap();
             let written = leads_to.map(|_| path.to_owned());

@@ -239,6 +239,7 @@ impl GrantedFile {
             name: place.name.clone(),
             node,
             dangling: false,
+            ways: Vec::new(),
         })
     }
 

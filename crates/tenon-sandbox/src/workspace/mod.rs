@@ -124,6 +124,9 @@ pub struct Location {
     pub protected: bool,
     /// It is protected by a name of the list alone: not by where it is, and not as a repository's own.
     pub by_name: bool,
+    /// The path leads there by a link that has a protected name, or stands in its way: writing it by this path needs
+    /// an approval of its own, too.
+    pub behind_protected: bool,
     /// It lies in a toolchain of the user's, which is protected, and which commands do not write.
     pub in_toolchain: bool,
     /// Writing it is never possible.
@@ -341,6 +344,7 @@ impl Workspace {
             absolute: self.absolute(found.root, &found.beneath),
             protected,
             by_name: protected && self.is_protected_by_name(&found),
+            behind_protected: self.is_behind_protected(&found),
             in_toolchain: self.is_in_toolchain(&found),
             read_only: self.is_read_only(&found, path),
             kind: found.kind(),

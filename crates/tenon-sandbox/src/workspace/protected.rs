@@ -195,6 +195,15 @@ impl Workspace {
             || self.is_protected_by_place(found)
     }
 
+    /// Whether a link with a protected name led to it, or one on the way of such a name: programs take commands from
+    /// what it leads to.
+    pub(super) fn is_behind_protected(&self, found: &Resolved) -> bool {
+        found.ways.iter().any(|(root, way)| {
+            is_protected_name(&self.absolute(*root, Path::new("")), way)
+                || self.is_protected_at(&self.absolute(*root, way))
+        })
+    }
+
     /// Whether a rule can say that commands may write it.
     pub(super) fn is_protected_by_name(&self, found: &Resolved) -> bool {
         let root = self.absolute(found.root, Path::new(""));

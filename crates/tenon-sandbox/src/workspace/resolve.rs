@@ -42,6 +42,8 @@ pub(super) struct Resolved {
     pub(super) node: Option<Node>,
     /// Nothing is there, and a symbolic link led to it.
     pub(super) dangling: bool,
+    /// The same place by each link in the roots that led to it: the link, and what of the path came behind it.
+    pub(super) ways: Vec<(usize, PathBuf)>,
 }
 
 /// Something that exists, opened for looking at it.
@@ -100,6 +102,7 @@ struct Resolver<'a> {
     place: Place,
     pending: VecDeque<Part>,
     links: usize,
+    ways: Vec<(usize, PathBuf)>,
 }
 
 impl Workspace {
@@ -125,7 +128,8 @@ impl Workspace {
 
     fn resolver<'a>(&'a self, path: &'a str, far: bool) -> Resolver<'a> {
         let place = Place::Outside(PathBuf::from("/"));
-        Resolver { workspace: self, path, far, place, pending: VecDeque::new(), links: 0 }
+        let (pending, ways) = (VecDeque::new(), Vec::new());
+        Resolver { workspace: self, path, far, place, pending, links: 0, ways }
     }
 }
 
@@ -176,7 +180,10 @@ impl Resolver<'_> {
                 Err(errno) => return Err(self.fail(errno)),
             };
             match node.file_type() {
-                FileType::Symlink => self.follow(&node.handle)?,
+                FileType::Symlink => {
+                    self.note_way(&part.name);
+                    self.follow(&node.handle)?;
+                }
                 FileType::Directory => self.go_down(part.name, node)?,
                 _ if self.pending.is_empty() => return self.finish(folder, part.name, node),
                 _ => return Err(self.fail(Errno::NOTDIR)),
@@ -251,6 +258,20 @@ impl Resolver<'_> {
         Ok(())
     }
 
+    /// Notes that the path goes on by a link in the folder that was come to.
+    fn note_way(&mut self, link: &OsStr) {
+        let Place::Inside { root, steps, .. } = &self.place else { return };
+        let mut way = beneath(steps).join(link);
+        for part in &self.pending {
+            match part.name.as_bytes() {
+                b"." => {}
+                b".." => drop(way.pop()),
+                _ => way.push(&part.name),
+            }
+        }
+        self.ways.push((*root, way));
+    }
+
     fn follow(&mut self, link: &OwnedFd) -> Result<(), FileError> {
         let target =
             rustix::fs::readlinkat(link, "", Vec::new()).map_err(|errno| self.fail(errno))?;
@@ -308,7 +329,8 @@ impl Resolver<'_> {
         beneath.extend(&names);
         // With a slash at the end all of it is folders, and the target has no name.
         let name = if asks_folder { OsString::new() } else { names.pop().unwrap_or_default() };
-        Ok(Resolved { root, beneath, folder, missing: names, name, node: None, dangling })
+        let ways = self.ways;
+        Ok(Resolved { root, beneath, folder, missing: names, name, node: None, dangling, ways })
     }
 
     fn finish(
@@ -318,9 +340,9 @@ impl Resolver<'_> {
         node: Node,
     ) -> Result<Resolved, FileError> {
         let Place::Inside { root, steps, .. } = &self.place else { return Err(self.escapes()) };
-        let beneath = beneath(steps).join(&name);
+        let (root, beneath, ways) = (*root, beneath(steps).join(&name), self.ways);
         let node = Some(node);
-        Ok(Resolved { root: *root, beneath, folder, missing: vec![], name, node, dangling: false })
+        Ok(Resolved { root, beneath, folder, missing: vec![], name, node, dangling: false, ways })
     }
 
     fn finish_at_folder(self) -> Result<Resolved, FileError> {
@@ -336,8 +358,8 @@ impl Resolver<'_> {
             }
         };
         let folder = steps.pop().map_or(top, |step| step.node.handle);
-        let node = Some(node);
-        Ok(Resolved { root, beneath, folder, missing: vec![], name, node, dangling: false })
+        let (node, ways) = (Some(node), self.ways);
+        Ok(Resolved { root, beneath, folder, missing: vec![], name, node, dangling: false, ways })
     }
 }
 

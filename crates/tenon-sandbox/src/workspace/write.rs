@@ -171,7 +171,7 @@ impl Workspace {
             return Err(FileError::ReadOnly { path });
         }
         let refuses = options.protected == ProtectedNames::Refuse && !self.is_lifted(found);
-        if refuses && self.is_protected(found) {
+        if refuses && (self.is_protected(found) || self.is_behind_protected(found)) {
             return Err(FileError::Protected { path });
         }
         if found.dangling {

@@ -154,8 +154,10 @@ pub(super) const ROWS: &[Row] = &[
         Call::Tool("write_file", r#"{"path":"part/.Cursor/MCP.json","content":"{}"}"#),
         Call::Tool("write_file", r#"{"path":".devcontainer/devcontainer.json","content":"{}"}"#),
         Call::Tool("write_file", r#"{"path":".codex/config.toml","content":""}"#),
+        Call::Tool("write_file", r#"{"path":"linked/.envrc","content":"evil"}"#),
+        Call::Tool("write_file", r#"{"path":"linked/.vscode/tasks.json","content":"evil"}"#),
     ])
-    .prepare("mkdir -p $WORK/.idea $WORK/.claude; ln -s $WORK/.idea link; ln -s $WORK/.claude agent")
+    .prepare("mkdir -p $WORK/.idea $WORK/.claude $WORK/linked/editor; ln -s $WORK/.idea link; ln -s $WORK/.claude agent; ln -s editor $WORK/linked/.vscode; ln -s envrc $WORK/linked/.envrc; echo own > $WORK/linked/envrc")
     .never(&["Wrote"])
     .alone()
     .after("cd $WORK && test ! -e .envrc -a ! -e .vscode -a ! -e .mcp.json -a ! -e .tenon -a ! -e part -a ! -e .devcontainer -a ! -e .codex && ! ls .idea .claude | grep json"),
