@@ -44,6 +44,20 @@ pub enum ProtectedChangeKind {
         /// Whether none is there now.
         is_out: bool,
     },
+    /// It wrote what a merge set aside, which a later commit applies; or it ended the merge and left it there. Without a
+    /// former one it is taken out.
+    GitAutostash {
+        /// Whether none is there now.
+        is_out: bool,
+        /// The hash that was found there, if it was one.
+        commit: Option<String>,
+    },
+    /// It wrote a list of conflicts, or put a link where a file of it was: git would read and write files by that.
+    /// Without a former one whose files are no links it is taken out.
+    GitConflicts {
+        /// Whether none is there now.
+        is_out: bool,
+    },
     /// It made more beneath this root than is looked through: something may be hidden there.
     TooMany,
     /// There are more folders beneath this root than are looked through, and what commands touch in
@@ -63,9 +77,10 @@ impl ProtectedChange {
     /// Says what became of it.
     fn outcome(&self) -> &'static str {
         let is_out = match self.kind {
-            ProtectedChangeKind::GitIndex { is_out } | ProtectedChangeKind::GitStep { is_out } => {
-                is_out
-            }
+            ProtectedChangeKind::GitIndex { is_out }
+            | ProtectedChangeKind::GitStep { is_out }
+            | ProtectedChangeKind::GitAutostash { is_out, .. }
+            | ProtectedChangeKind::GitConflicts { is_out } => is_out,
             _ => false,
         };
         match self.put_back {
@@ -77,6 +92,14 @@ impl ProtectedChange {
             false => "; it could NOT be put back",
         }
     }
+}
+
+/// Says what a later commit would have done, and what brings back what a merge set aside in a commit.
+fn applied(commit: Option<&str>) -> String {
+    let applied = "had a later commit apply what it names";
+    commit.map_or(applied.to_owned(), |commit| {
+        format!("{applied}; `git stash apply {commit}` brings back what a merge set aside there")
+    })
 }
 
 impl fmt::Display for ProtectedChange {
@@ -126,6 +149,14 @@ impl fmt::Display for ProtectedChange {
                 formatter,
                 "protected: {path} was written as git does not write it; programs that read it would run what stands there, \
                  or hand it to git as options"
+            )?,
+            ProtectedChangeKind::GitAutostash { commit, .. } => {
+                write!(formatter, "protected: {path} {}", applied(commit.as_deref()))?;
+            }
+            ProtectedChangeKind::GitConflicts { .. } => write!(
+                formatter,
+                "protected: {path} had a later commit copy the files that it lists, or write over them; without it git does \
+                 not record how these conflicts are solved"
             )?,
             ProtectedChangeKind::Created => write!(formatter, "protected: {path} was made")?,
             ProtectedChangeKind::Changed => write!(formatter, "protected: {path} was changed")?,

@@ -25,6 +25,7 @@ mod killed;
 mod left_own;
 mod limits;
 mod listings;
+mod merge;
 mod moves;
 mod note;
 mod others;

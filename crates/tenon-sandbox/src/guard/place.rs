@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::addresses::may_lead;
 use super::item::{Content, Item};
 use crate::git_steps::GitStep;
+use crate::git_written::GitMerge;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 use crate::workspace::{
     above_listed, is_index_of_git, is_replacement, is_setting_of_git, makes_one,
@@ -183,6 +184,12 @@ impl Place {
             [folder, name] => GitStep::within(folder, name),
             _ => None,
         }
+    }
+
+    /// Returns what it is of a merge that a later commit goes by.
+    pub(super) fn of_merge(&self) -> Option<GitMerge> {
+        let is_beside = self.in_repository().is_some_and(|names| names.len() == 1);
+        self.beneath.file_name().filter(|_| is_beside).and_then(GitMerge::beside)
     }
 
     /// Returns the place beside it that a step of git's is never without.

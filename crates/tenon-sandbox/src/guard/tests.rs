@@ -1,6 +1,7 @@
 mod accepted;
 mod halves;
 mod mapped;
+mod merge;
 mod moves;
 mod owed;
 mod own_links;

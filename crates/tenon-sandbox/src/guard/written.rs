@@ -17,7 +17,7 @@ use crate::git_config;
 use crate::git_index::GitIndexFormat;
 use crate::git_refs::without_new_replacements;
 use crate::git_steps::GitStep;
-use crate::git_written::GitWritten;
+use crate::git_written::{GitMerge, GitWritten};
 use crate::workspace::ContentHasher;
 
 /// How much of what is too long to keep is judged at one look: some seconds. What commands wrote beyond that does not stay.
@@ -40,10 +40,10 @@ pub(super) fn is_one(place: &Place, item: &Item) -> bool {
 }
 
 fn kind_of(place: &Place, format: GitIndexFormat) -> GitWritten {
-    match place.git_step() {
-        Some(step) => GitWritten::Step(step),
-        None if place.beneath().ends_with("MERGE_RR") => GitWritten::Conflicts,
-        None => GitWritten::Index(format),
+    match (place.of_merge(), place.git_step()) {
+        (Some(_), _) => GitWritten::Merge,
+        (None, Some(step)) => GitWritten::Step(step),
+        (None, None) => GitWritten::Index(format),
     }
 }
 
@@ -149,21 +149,16 @@ impl Guard {
     ) -> Vec<ProtectedChange> {
         let mut changes = Vec::new();
         let mut left = LONG_BYTES_MAX;
-        for Written { place, item, before, is_same, format } in self.written(after, moved) {
-            if place.git_step() == Some(GitStep::Refs) {
-                let corrects = self.correct_refs(place, item, before.as_ref());
-                if let Some((change, should_be)) = corrects {
+        for written in self.written(after, moved) {
+            if written.place.git_step() == Some(GitStep::Refs) {
+                if let Some((change, should_be)) = self.correct_refs(&written) {
                     changes.push(change);
-                    corrected.push((place.clone(), Some(should_be)));
+                    corrected.push((written.place.clone(), Some(should_be)));
                 }
                 continue;
             }
-            let found = match is_whole(place, after) {
-                true => verdict(place, item, format, &mut left),
-                // Git may be about to make the other.
-                false if self.running > 0 => Verdict::Changing,
-                false => Verdict::Unsound,
-            };
+            let found = self.verdict(&written, after, &mut left);
+            let Written { place, item, before, is_same, .. } = written;
             match found {
                 Verdict::Sound if item.bytes().is_none() => {
                     self.judged.insert(place.clone());
@@ -171,12 +166,18 @@ impl Guard {
                 Verdict::Sound => {}
                 Verdict::Changing => corrected.push((place.clone(), before)),
                 Verdict::Unsound => {
-                    let should_be = before.filter(|before| before.is_kept() && !is_same);
+                    let may_come_back = |before: &Item| {
+                        let merge = place.of_merge();
+                        merge.is_none_or(|merge| merge.may_come_back(place, before, after))
+                    };
+                    let should_be = before
+                        .filter(|before| before.is_kept() && !is_same && may_come_back(before));
                     let put_back = self.put(place, should_be.as_ref());
                     let is_out = should_be.is_none();
-                    let kind = match place.git_step() {
-                        Some(_) => ProtectedChangeKind::GitStep { is_out },
-                        None => ProtectedChangeKind::GitIndex { is_out },
+                    let kind = match (place.of_merge(), place.git_step()) {
+                        (Some(merge), _) => merge.kind(item, is_out),
+                        (None, Some(_)) => ProtectedChangeKind::GitStep { is_out },
+                        (None, None) => ProtectedChangeKind::GitIndex { is_out },
                     };
                     let path = place.path();
                     let change =
@@ -191,17 +192,31 @@ impl Guard {
 
     /// Takes new replacements of objects out of a list of references. One that is too long to keep stays as it is, and so
     /// does what takes the place of such a one.
-    fn correct_refs(
-        &self,
-        place: &Place,
-        item: &Item,
-        before: Option<&Item>,
-    ) -> Option<(ProtectedChange, Item)> {
-        let old = before.map_or(Some(&b""[..]), Item::bytes)?;
+    fn correct_refs(&self, written: &Written<'_>) -> Option<(ProtectedChange, Item)> {
+        let Written { place, item, before, .. } = written;
+        let old = before.as_ref().map_or(Some(&b""[..]), Item::bytes)?;
         let should_be = item.with(item.mode, without_new_replacements(old, item.bytes()?)?);
         let put_back = self.put(place, Some(&should_be));
         let (path, kind) = (place.path(), ProtectedChangeKind::Changed);
         Some((ProtectedChange { path, kind, found: None, by_name: false, put_back }, should_be))
+    }
+
+    fn verdict(
+        &self,
+        written: &Written<'_>,
+        after: &BTreeMap<Place, Item>,
+        left: &mut u64,
+    ) -> Verdict {
+        let Written { place, item, before, format, .. } = written;
+        let is_as_before =
+            place.of_merge().map(|merge| merge.is_as_before((place, item), before.as_ref(), after));
+        match (is_whole(place, after), is_as_before) {
+            (_, Some(false)) | (true, None) => verdict(place, item, *format, left),
+            (true, Some(true)) => Verdict::Sound,
+            // Git may be about to make the other, or to take this one away.
+            (false, _) if self.running > 0 => Verdict::Changing,
+            (false, _) => Verdict::Unsound,
+        }
     }
 
     /// Returns those that are to be judged; first what a look found sound already, so that others take no room from that.
@@ -226,8 +241,10 @@ impl Guard {
             let is_as_before = is_same
                 && format == format_among(was_at, &self.before)
                 && is_whole(place, after) == is_whole(was_at, &self.before);
+            // What is on the way to the files of one can be another.
+            let is_list = place.of_merge() == Some(GitMerge::Conflicts);
             let before = before.cloned();
-            (!is_as_before || !is_known()).then_some(Written {
+            (!is_as_before || !is_known() || is_list).then_some(Written {
                 place,
                 item,
                 before,

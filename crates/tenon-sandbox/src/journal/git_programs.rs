@@ -12,7 +12,7 @@ use super::walk::{Deeper, walk};
 use crate::git_config;
 use crate::git_index::GitIndexFormat;
 use crate::git_steps::{GitStep, has_steps};
-use crate::git_written::GitWritten;
+use crate::git_written::{GitMerge, GitWritten};
 use crate::workspace::{is_index_of_git, is_setting_of_git};
 
 /// The longest settings of git that are read, in bytes.
@@ -90,12 +90,12 @@ impl GitFile<'_> {
             let is_worktree = above.is_some_and(|above| above.ends_with("worktrees"));
             return !self.is(SETTINGS_BYTES_MAX, &|text| is_worktree && text == COMMON_OF_WORKTREE);
         }
+        if is_beside && GitMerge::beside(name).is_some() {
+            return !self.is_as_git_writes(GitWritten::Merge);
+        }
         let beside = || GitStep::beside(name).filter(|_| is_beside);
         if let Some(step) = GitStep::at_end_of(rest).or_else(beside) {
             return !self.is_as_git_writes(GitWritten::Step(step));
-        }
-        if is_beside && name == "MERGE_RR" {
-            return !self.is_as_git_writes(GitWritten::Conflicts);
         }
         if is_beside && is_index_of_git(name) {
             return !self.is_as_git_writes(GitWritten::Index(self.format()));

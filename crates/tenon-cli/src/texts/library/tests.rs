@@ -85,8 +85,11 @@ fn what_libraries_say_of_rules_hosts_and_files_has_a_row() {
         ProtectedChangeKind::GitIndex { is_out: true },
         ProtectedChangeKind::GitStep { is_out: false },
         ProtectedChangeKind::GitStep { is_out: true },
+        ProtectedChangeKind::GitAutostash { is_out: false, commit: None },
+        ProtectedChangeKind::GitAutostash { is_out: true, commit: Some("0".repeat(40)) },
+        ProtectedChangeKind::GitConflicts { is_out: true },
     ];
-    let put_back = [true, false, true, true, false, true, true, true, true];
+    let put_back = [true, false, true, true, false, true, true, true, true, true, true, true];
     for (kind, put_back) in kinds.into_iter().zip(put_back) {
         for path in [".git/index", ".git/MERGE_RR"] {
             let (path, kind, by_name) = (path.into(), kind.clone(), true);

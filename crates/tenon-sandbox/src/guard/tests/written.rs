@@ -2,7 +2,7 @@
 
 use super::{Guard, Journaled, ProtectedChangeKind, check, check_with, shell};
 
-const COMMITTED: &str = "git init -q -b main . && git config user.name a && git config user.email a@b && \
+pub(super) const COMMITTED: &str = "git init -q -b main . && git config user.name a && git config user.email a@b && \
      echo a > a && mkdir d && echo b > d/b && git add . && git commit -qm one";
 
 /// Writes an index of version 2 with one name: to which file, and which name.
@@ -22,7 +22,6 @@ fn what_git_writes_stays() {
         "rm .git/index; git reset -q; git clone -q . c; git clone -q --bare . b; git --git-dir=b read-tree main",
         "rm .git/index",
         "rm -rf .git; git init -q --object-format=sha256 .; git add .",
-        "git config rerere.enabled true; git checkout -qb s; echo s > a; git commit -qam s; git checkout -q main; echo m > a; git commit -qam m; git merge -q s || test -s .git/MERGE_RR",
     ] {
         assert_eq!(check(COMMITTED, work, &[]), [""; 0], "{work}");
     }
@@ -158,7 +157,6 @@ fn what_a_rebase_writes_stays() {
         "! git cherry-pick side~2 side~1 side 2>/dev/null; test -s .git/sequencer/todo -a -s .git/CHERRY_PICK_HEAD",
         "git checkout -q --detach side; ! git revert --no-edit HEAD~1 HEAD 2>/dev/null; test -s .git/REVERT_HEAD -a -s .git/sequencer/head",
         "! git merge -q side 2>/dev/null; test -s .git/MERGE_HEAD; git reset -q --hard; test -s .git/ORIG_HEAD",
-        "echo u > u; git add u; ! git merge -q --autostash side 2>/dev/null; test -s .git/MERGE_AUTOSTASH -a -s .git/MERGE_HEAD",
         "git checkout -q --detach side; echo u > d/b; ! git rebase -q --autostash main 2>/dev/null; test -s .git/rebase-merge/autostash",
         "git bisect start -q side main 2>/dev/null; git bisect bad 2>/dev/null; test -s .git/BISECT_START -a -s .git/BISECT_LOG",
         "git bisect start -q --term-old a --term-new b side main 2>/dev/null; git bisect reset >/dev/null 2>&1; test ! -e .git/BISECT_START",
@@ -281,7 +279,7 @@ fn a_step_that_git_would_not_write_is_put_back() {
 }
 
 #[test]
-fn what_is_left_alone_of_a_merge_is_put_back_once_nothing_runs() {
+fn what_is_left_alone_is_put_back_once_nothing_runs() {
     let setup = format!(
         "{COMMITTED}; cp .git/ORIG_HEAD .git/MERGE_HEAD 2>/dev/null || git rev-parse HEAD > .git/MERGE_HEAD; \
          git rev-parse HEAD > .git/MERGE_AUTOSTASH"
@@ -291,12 +289,12 @@ fn what_is_left_alone_of_a_merge_is_put_back_once_nothing_runs() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     shell(&root, "git init -q .");
-    let part = root.join(".git/MERGE_AUTOSTASH");
+    let part = root.join(".git/BISECT_START");
     let mut guard = Guard::new(crate::GUARDED_FOLDERS_MAX, Default::default(), None);
     let roots = [root];
     guard.begin(&roots, &[], Journaled::Needless).unwrap();
     guard.begin(&roots, &[], Journaled::Needless).unwrap();
-    shell(&roots[0], "echo 0123 > .git/MERGE_AUTOSTASH");
+    shell(&roots[0], "echo main > .git/BISECT_START");
     assert!(guard.end(None).is_empty() && part.exists());
     assert_eq!((guard.end(None).len(), part.exists()), (1, false));
 }

@@ -100,7 +100,7 @@ E
 python3 write.py; printf '%040d\t%s/new\0' 1 $TOP > .git/MERGE_RR; echo end"#,
     )])
         .prepare("git init -q -b main .; echo own > a; git add a; git -c user.name=a -c user.email=a@b commit -q -m one")
-        .prints(&["end", ".git/index was written with names that git does not add, or cannot be read; put back as it was", "MERGE_RR was written"])
+        .prints(&["end", ".git/index was written with names that git does not add, or cannot be read; put back as it was", "MERGE_RR had a later commit copy the files that it lists"])
         .after("rm a; git -c safe.directory='*' checkout -q .; test \"$(cat a)\" = own && test ! -e $TOP/new -a ! -e ../new -a ! -e .git/hooks/post-checkout -a ! -e .git/MERGE_RR")
         .needs(&["git", "python3"]),
     row("git: an index and a list of conflicts that are long", &[Call::Script(
@@ -119,7 +119,7 @@ E
 python3 write.py; echo end"#,
     )])
         .prepare("git init -q -b main .; echo own > a; git add a; git -c user.name=a -c user.email=a@b commit -q -m one")
-        .prints(&["end", ".git/index was written with names that git does not add, or cannot be read; put back as it was", "MERGE_RR was written", "d/.git/index was written"])
+        .prints(&["end", ".git/index was written with names that git does not add, or cannot be read; put back as it was", "MERGE_RR had a later commit copy the files that it lists", "d/.git/index was written"])
         .after("rm a; git -c safe.directory='*' checkout -q .; test \"$(cat a)\" = own && test ! -e ../new -a ! -e .git/MERGE_RR -a ! -e d/.git/index")
         .needs(&["git", "python3"]),
     row("git: steps of a rebase that are no numbers", &[Call::Script(
@@ -135,6 +135,21 @@ python3 write.py; echo end"#,
         .prepare("git init -q -b main .; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one; git worktree add -q w; git clone -q --bare . b")
         .prints(&["end", ".git/rebase-apply/rewritten was written as git does not write it", "REBASE_HEAD was written"])
         .after("! grep -rs output .git b; git log --no-walk=unsorted $(cut -d' ' -f1 .git/rebase-apply/rewritten) --; test ! -e $USERHOME/evil")
+        .needs(&["git"]),
+    row("git: a list of conflicts whose files are links", &[
+        Call::Script("id=$(printf %040d 1); mkdir -p docs .git/rr-cache/$id; echo x > .git/rr-cache/$id/preimage; ln -s .. docs/all; printf '%s\\tdocs/all/own\\0' $id > .git/MERGE_RR; git -C w config rerere.enabled true; rm w/f; ln -s ../own w/f; echo end"),
+        Call::Script("id=$(printf %040d 2); mkdir -p .git/rr-cache/$id; echo x > .git/rr-cache/$id/preimage; printf '%s\\tl\\0' $id > .git/MERGE_RR; echo end"),
+    ])
+        .prepare("git init -q -b main .; git config user.name a; git config user.email a; echo secret > own; ln -s own l; echo 1 > a; git add a; git commit -qm one; git init -q -b main w; cd w; git config user.name a; git config user.email a; git config rerere.enabled true; echo 1 > f; git add f; git commit -qm one; git checkout -qb s; echo s > f; git commit -qam s; git checkout -q main; echo m > f; git commit -qam m; git merge -q s; test -s .git/MERGE_RR")
+        .prints(&["end", ".git/MERGE_RR had a later commit copy the files that it lists, or write over them; without it git does not record how these conflicts are solved; taken out"])
+        .after("echo 2 > a; git -c safe.directory='*' commit -qam two; git -C w -c safe.directory='*' commit -qam two; test $(cat own) = secret -a ! -s .git/MERGE_RR -a ! -s w/.git/MERGE_RR && ! grep -rqs secret .git/rr-cache w/.git/rr-cache")
+        .needs(&["git"]),
+    row("git: a stash that a later commit applies", &[Call::Script(
+        "export GIT_INDEX_FILE=$PWD/i; git read-tree HEAD; h=$(echo evil | git hash-object -w --stdin); git update-index --cacheinfo 100755,$h,a; i=$(git commit-tree -p HEAD -m i HEAD^{tree}); git commit-tree -p HEAD -p $i -m stash $(git write-tree) > .git/MERGE_AUTOSTASH; rm i; git rev-parse HEAD > .git/MERGE_HEAD; : > .git/MERGE_MODE; echo end",
+    )])
+        .prepare("git init -q -b main .; git config user.name a; git config user.email a; echo 1 > a; echo 1 > b; git add a b; git commit -qm one")
+        .prints(&["end", ".git/MERGE_AUTOSTASH had a later commit apply what it names; `git stash apply", "brings back what a merge set aside there; taken out"])
+        .after("echo 2 > b; git -c safe.directory='*' commit -qam two; test $(cat a) = 1 -a ! -e .git/MERGE_AUTOSTASH")
         .needs(&["git"]),
     left!("git: a link in the index", "ln -s $TOP d; git add d; rm d; mkdir d; echo x > d/new; git add d; git commit -qm a; git checkout -f HEAD~0; ln -sfn $TOP d; git checkout -f .")
         .after("test ! -e $TOP/new"),
