@@ -1,5 +1,6 @@
 //! A session in Markdown. What is quoted stands in fences that are longer than any in it.
 
+use super::contained::{contained, fenced, longest_run};
 use super::{Call, Heading, Part, title};
 use crate::{
     texts::{Language, Text},
@@ -25,7 +26,7 @@ pub(super) fn document(heading: &Heading, parts: &[Part], language: Language) ->
                 let word = Text::ExportThinking.template(language);
                 text.push_str(&format!("*{word}*\n\n{}", quoted(thought)));
             }
-            Part::Prose(prose) => text.push_str(&format!("{}\n", prose.trim_end())),
+            Part::Prose(prose) => text.push_str(&format!("{}\n", contained(prose).trim_end())),
             Part::Call(call) => text.push_str(&written(call, language)),
             Part::Note(note) => text.push_str(&quoted(note)),
         }
@@ -65,22 +66,12 @@ fn quoted(text: &str) -> String {
     text.lines().map(|line| format!("> {}\n", escaped(line))).collect()
 }
 
-/// Returns `text` between fences.
-fn fenced(kind: &str, text: &str) -> String {
-    let fence = "`".repeat(longest_run(text).max(2) + 1);
-    format!("{fence}{kind}\n{}\n{fence}\n", text.trim_end_matches('\n'))
-}
-
 /// Returns `text` as code in a line.
 fn code(text: &str) -> String {
     let text = text.replace('\n', " ");
     let ticks = "`".repeat(longest_run(&text) + 1);
     let room = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     if text.is_empty() { String::new() } else { format!("{ticks}{room}{text}{room}{ticks}") }
-}
-
-fn longest_run(text: &str) -> usize {
-    text.split(|character| character != '`').map(str::len).max().unwrap_or_default()
 }
 
 /// Returns `text` with what would be markup taken as it is.

@@ -3,6 +3,7 @@
 //! Made from events alone, in which secrets are masked already. What a model, a file or a
 //! command said is never markup of the page.
 
+mod contained;
 mod html;
 mod markdown;
 mod prose;

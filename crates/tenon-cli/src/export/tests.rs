@@ -12,7 +12,7 @@ fn session() -> Vec<Record> {
         r#"{"time_ms":1767225600000,"type":"session_started","version":1,"session":"20260101-a","workspace":["/w/NASTY"],"model":"x/NASTY","tenon":"0.1.0"}"#,
         r#"{"time_ms":2,"type":"user_message","prompt":NASTY,"message":{"role":"user","content":[]},"attached":[NASTY]}"#,
         r#"{"time_ms":2,"type":"request_sent","system":"a","tools":"b","messages":1,"hash":"c"}"#,
-        r#"{"time_ms":3,"type":"assistant_message","stop":"tool_calls","usage":{},"duration_ms":1,"message":{"role":"assistant","content":[{"type":"thinking","text":NASTY},{"type":"text","text":NASTY},{"type":"text","text":"See:\n```html\n<b>\n```\nDone."}]}}"#,
+        r#"{"time_ms":3,"type":"assistant_message","stop":"tool_calls","usage":{},"duration_ms":1,"message":{"role":"assistant","content":[{"type":"thinking","text":NASTY},{"type":"text","text":NASTY},{"type":"text","text":"See:\n\n```html\n<b>\n```\n\nDone."}]}}"#,
         r#"{"time_ms":4,"type":"call_started","call":{"id":"1","name":NASTY,"arguments":{"command":NASTY,"why":NASTY}},"subject":NASTY}"#,
         r#"{"time_ms":5,"type":"call_changed","call_id":"1","summary":NASTY,"files":[]}"#,
         r#"{"time_ms":5,"type":"tool_result","call_id":"1","content":NASTY,"is_error":true,"view":{"shape":"diff","path":NASTY,"diff":NASTY},"duration_ms":1}"#,
@@ -105,7 +105,7 @@ fn markdown_quotes_what_others_said_and_keeps_what_the_model_wrote() {
     assert!(text.starts_with("# session 20260101-a\n"), "{text}");
     assert!(text.contains("> \\</pre\\>\\<script\\>"), "{text}");
     assert!(text.contains("`````diff\n"), "a fence is longer than those in it: {text}");
-    assert!(text.contains("See:\n```html\n<b>\n```\nDone."));
+    assert!(text.contains("See:\n\n```html\n<b>\n```\n\nDone."));
     assert!(text.contains("**`bash`** `ls`\n\n```\nno result\n```\n"), "{text}");
     assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
 }
