@@ -295,16 +295,9 @@ pub fn decide_by_names(
         Action::Other { subject } => vec![Rule::for_glob(tool, subject)],
         Action::Read { .. } | Action::Outside(_) | Action::Run { .. } => vec![Rule::for_tool(tool)],
     };
-    if let Action::Write { path, protected: true, .. } = action {
-        let mut reason =
-            format!("writing `{}` can make other programs run code later", in_one_line(path));
-        if flags().is_empty() {
-            reason.push_str("; no rule can say its name");
-        }
-        let decision = Decision::new(Verdict::Ask, "built-in: protected file", reason)
-            .with_flag(&flags())
-            .with_path(Access::Write, &places.absolute(path));
-        return Decision { leaves: Some(Leaves::ProtectedFile), ..decision };
+    if let Action::Write { path, written, protected: true } = action {
+        let decision = about_protected(path, written.as_deref(), &flags());
+        return decision.with_path(Access::Write, &places.absolute(path));
     }
     if mode == Mode::Ask && !reads {
         let reason = "every change is asked about in ask mode";
@@ -320,6 +313,20 @@ pub fn decide_by_names(
         };
     }
     Decision::new(Verdict::Allow, mode.rule(), "nothing in it needs a question")
+}
+
+/// Asks about a write of a protected file, which a rule can allow by these flags.
+fn about_protected(path: &str, written: Option<&str>, flags: &[Rule]) -> Decision {
+    let mut reason =
+        format!("writing `{}` can make other programs run code later", in_one_line(path));
+    if let Some(written) = written {
+        reason.push_str(&format!("; the model named it `{}`", in_one_line(written)));
+    }
+    if flags.is_empty() {
+        reason.push_str("; no rule can say its name");
+    }
+    let decision = Decision::new(Verdict::Ask, "built-in: protected file", reason);
+    Decision { leaves: Some(Leaves::ProtectedFile), ..decision.with_flag(flags) }
 }
 
 fn by_rule(rule: &Rule) -> Decision {

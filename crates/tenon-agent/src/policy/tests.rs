@@ -468,6 +468,19 @@ fn reads_and_other_tools_are_decided_by_mode_and_rule() {
 }
 
 #[test]
+fn a_question_about_what_a_link_leads_to_says_both_names() {
+    let action = Action::Write {
+        path: "config/envrc".into(),
+        written: Some(".envrc".into()),
+        protected: true,
+    };
+    let decision = decide("write_file", &action, &rules(&[]), Mode::Auto, &places());
+    let expected = "writing `config/envrc` can make other programs run code later; the model named it `.envrc`";
+    assert_eq!((decision.verdict, decision.reason.as_str()), (ASK, expected));
+    assert_eq!(decision.flag.as_deref(), Some("--allow 'write_file(config/envrc)'"));
+}
+
+#[test]
 fn what_is_asked_about_by_name_is_lifted_by_that_name_alone() {
     let place = |path: &str, access| OutsidePlace {
         written: "link".into(),
