@@ -77,7 +77,7 @@ impl Watch {
             }
         };
         match found {
-            Ok(Found::Nowhere) => Ok(Spot::Outside(None)),
+            Ok(Found::Nowhere) => Ok(Spot::Fail(Errno::NOENT)),
             Ok(Found::Name(folder, name, looked)) => {
                 let folder = match self.folder(&folder)? {
                     Known::Inside { folder, .. } => folder,

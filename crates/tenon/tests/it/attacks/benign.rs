@@ -126,6 +126,7 @@ pub(super) const ROWS: &[Row] = &[
     .prints(&["made", "1\n1\n"])
     .never(&["[walls]", "fatal"])
     .needs(&["git"]),
+    git!("git: branches and remotes that are renamed into new folders", "git branch -m side/one; git branch -m side; git branch -m x/y/z; git remote add o https://h.invalid/a; git update-ref refs/remotes/o/main HEAD; git remote rename o up; git branch -a; mv a none/a || git status --short", &["* x/y/z\n  remotes/up/main\n"]),
     git!("git: worktree", "git worktree add -q w -b w; cd w; echo c > c; git add c; git commit -qm c; git log --oneline | wc -l; cd ..; git worktree remove w; git worktree prune", &["2\n"]),
     git!("git: worktree where protected names are tracked", "git worktree add -q w -b w; git -C w status --short; cat w/.vscode/settings.json w/pkg/.envrc; git worktree remove w; echo clean", &["mine\nown\nclean"])
         .prepare(TRACKED),
