@@ -10,6 +10,7 @@ mod command;
 mod environment;
 mod file_system;
 mod filter;
+mod git_addresses;
 mod git_config;
 mod git_includes;
 mod git_index;

@@ -11,7 +11,6 @@
 //! what the journal says that the command touched is looked at, wherever it is.
 
 mod accepted;
-mod addresses;
 mod along;
 mod beside;
 mod change;
@@ -27,6 +26,7 @@ mod limits;
 mod listings;
 mod merge;
 mod moves;
+mod named_by_git;
 mod note;
 mod others;
 mod owed;
@@ -70,7 +70,6 @@ pub(crate) use self::scan::list;
 use self::scan::{MINOR_BYTES_MAX, Stamps, link_above, look, look_for_folder, scan};
 use crate::file_system::{Identity, identity_of_folder};
 use crate::git_config;
-use crate::git_includes::Includes;
 use crate::journal::{Checkpoint, KeptName, Moment};
 
 /// Folders and files that are looked at in well below a millisecond.
@@ -334,42 +333,6 @@ impl Guard {
     /// Takes in that nobody read what the last command's look told.
     pub(crate) fn was_nobodys(&mut self) {
         self.lacks_told.clear();
-    }
-
-    /// Takes in what the settings of git that were found include. What is as in `known` is not read
-    /// again.
-    fn follow_includes(&mut self, known: &BTreeMap<Place, Item>, others: &Others) {
-        let look_before = |place: &Place| match others.before(place) {
-            Some(before) => before.cloned(),
-            None => look(place, known.get(place)),
-        };
-        self.included.clear();
-        let mut found: BTreeMap<Place, Item> = BTreeMap::new();
-        for (config, item) in self.before.iter().filter(|(place, _)| place.is_git_config()) {
-            let Some(bytes) = item.bytes() else { continue };
-            let mut includes = Includes::beneath(&self.roots, self.home.as_deref());
-            let outside = [PathBuf::from("/")];
-            includes.follow(&config.path(), bytes, &mut |path| {
-                let place = Place::included(path, &self.roots);
-                let place = place.or_else(|| Place::included(path, &outside))?;
-                look_before(&place)?.bytes().map(<[u8]>::to_vec)
-            });
-            for path in includes.found {
-                let Some(place) = Place::included(&path, &self.roots) else { continue };
-                if let Some(item) = look_before(&place) {
-                    found.insert(place.clone(), item);
-                }
-                self.included.entry(place).or_insert_with(|| config.path());
-            }
-        }
-        for (place, item) in found {
-            self.before.entry(place).or_insert(item);
-        }
-    }
-
-    /// Whether what included a place is gone.
-    fn is_included_no_more(&self, place: &Place) -> bool {
-        self.included.get(place).is_some_and(|config| rustix::fs::lstat(config).is_err())
     }
 
     /// Returns what is there, and that not everything could be looked at if that is so. What was

@@ -5,8 +5,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::addresses::may_lead;
 use super::item::{Content, Item};
+use crate::git_addresses::may_lead;
 use crate::git_steps::GitStep;
 use crate::git_written::GitMerge;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};

@@ -1,0 +1,91 @@
+//! Files that settings of git name: what they include, and where addresses of repositories on this machine lead.
+//!
+//! Git reads from such an address with a person's rights, into the workspace, and pushes to there. So what comes to stand
+//! where it leads is looked at as long as the settings name it: a link would lead elsewhere, and so would a file that
+//! says where a repository is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::Guard;
+use super::item::Item;
+use super::others::Others;
+use super::place::Place;
+use super::scan::{link_above, look};
+use crate::git_addresses::paths;
+use crate::git_config::local_addresses;
+use crate::git_includes::Includes;
+use crate::links::resolved;
+
+/// How many names are looked at for all settings together: more than clones within a project have.
+const NAMES_MAX: usize = 256;
+
+impl Guard {
+    /// Takes in what the settings of git that were found include. What is as in `known` is not read
+    /// again.
+    pub(super) fn follow_includes(&mut self, known: &BTreeMap<Place, Item>, others: &Others) {
+        let look_before = |place: &Place| match others.before(place) {
+            Some(before) => before.cloned(),
+            None => look(place, known.get(place)),
+        };
+        self.included.clear();
+        let mut found: BTreeMap<Place, Item> = BTreeMap::new();
+        for (config, item) in self.before.iter().filter(|(place, _)| place.is_git_config()) {
+            let Some(bytes) = item.bytes() else { continue };
+            let mut includes = Includes::beneath(&self.roots, self.home.as_deref());
+            let outside = [PathBuf::from("/")];
+            includes.follow(&config.path(), bytes, &mut |path| {
+                let place = Place::included(path, &self.roots);
+                let place = place.or_else(|| Place::included(path, &outside))?;
+                look_before(&place)?.bytes().map(<[u8]>::to_vec)
+            });
+            for path in includes.found {
+                let Some(place) = Place::included(&path, &self.roots) else { continue };
+                if let Some(item) = look_before(&place) {
+                    found.insert(place.clone(), item);
+                }
+                self.included.entry(place).or_insert_with(|| config.path());
+            }
+        }
+        for (place, item) in found {
+            self.before.entry(place).or_insert(item);
+        }
+    }
+
+    /// Whether what included a place is gone.
+    pub(super) fn is_included_no_more(&self, place: &Place) -> bool {
+        self.included.get(place).is_some_and(|config| rustix::fs::lstat(config).is_err())
+    }
+
+    /// Takes in what stands where settings of git that were found lead.
+    pub(super) fn follow_addresses(&mut self) {
+        let mut found: BTreeSet<Place> = BTreeSet::new();
+        for (config, item) in self.before.iter().filter(|(place, _)| place.is_git_config()) {
+            let addresses = item.bytes().map(local_addresses).unwrap_or_default();
+            for path in addresses.iter().flat_map(|address| paths(&config.path(), address)) {
+                let Some((end, links)) = resolved(&path) else { continue };
+                let names = links.into_iter().chain([end]);
+                found.extend(names.filter_map(|name| Place::included(&name, &self.roots)));
+            }
+        }
+        found.retain(|place| !place.beneath().as_os_str().is_empty());
+        self.addresses = found.into_iter().take(NAMES_MAX).collect();
+        for place in &self.addresses {
+            if !self.before.contains_key(place)
+                && let Some(item) = look(place, None)
+            {
+                self.before.insert(place.clone(), item);
+            }
+        }
+    }
+
+    /// Returns what stands there now, links on the way included, besides what was found `after` a command.
+    pub(super) fn at_addresses(&self, after: &BTreeMap<Place, Item>) -> Vec<(Place, Item)> {
+        let new = self.addresses.iter().filter(|place| !after.contains_key(place));
+        new.filter_map(|place| {
+            let item = look(place, None).map(|item| (place.clone(), item));
+            item.or_else(|| link_above(place))
+        })
+        .collect()
+    }
+}
