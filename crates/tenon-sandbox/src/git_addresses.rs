@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
+use rustix::io::Errno;
 
 use crate::links::resolved;
 
@@ -15,46 +16,105 @@ const ENDINGS: [&str; 2] = ["", ".git"];
 const NAMES: [(&str, &str); 4] =
     [("lfs", "url"), ("remote", "pushurl"), ("remote", "url"), ("submodule", "url")];
 
-/// Whether the settings in the file `config` may say this: an address that leads beneath the roots, to no file.
-pub(crate) fn may_lead(config: &Path, name: &str, address: &str, roots: &[PathBuf]) -> bool {
+/// Whether settings may say this: an address that leads beneath the roots by a whole path, to no file. One that counts from
+/// where git is leads elsewhere once another folder is at its beginning.
+pub(crate) fn may_lead(name: &str, address: &str, roots: &[PathBuf]) -> bool {
     let ends = name.split_once('.').zip(name.rsplit_once('.'));
     let is_address = ends.is_some_and(|((section, _), (_, name))| NAMES.contains(&(section, name)));
+    let is_in_root = |path: &Path| roots.iter().any(|root| path.starts_with(root));
     let is_beneath = |path: &PathBuf| {
-        let Some((end, _)) = resolved(path) else { return false };
-        roots.iter().any(|root| end.starts_with(root)) && !is_file(&end)
+        resolved(path).is_some_and(|(end, _)| is_in_root(&end) && is_folder_or_nothing(&end))
     };
-    let paths = paths(config, address);
-    is_address && !paths.is_empty() && paths.iter().all(is_beneath)
+    // What is beneath by its name is so for git, too: `/proc/self/cwd` is another folder for each.
+    let is_whole = |path: &&str| {
+        is_in_root(Path::new(path)) && !Path::new(path).iter().any(|part| part == "..")
+    };
+    let path = path_of(address).filter(is_whole);
+    is_address && path.is_some_and(|path| tried(Path::new("/"), path).iter().all(is_beneath))
 }
 
-/// Returns the paths that git tries for an address in the file `config`; none where that is not known.
+/// Returns the paths that git tries for an address in the file `config`, as far as that is known.
 pub(crate) fn paths(config: &Path, address: &str) -> Vec<PathBuf> {
-    let address = address.strip_prefix("file://").unwrap_or(address);
-    let base = match address.starts_with('/') {
-        true => Some(PathBuf::from("/")),
-        false => top_of(config),
-    };
-    // Git makes a home of the one, and letters of the other.
-    let Some(base) = base.filter(|_| !address.starts_with('~') && !address.contains('%')) else {
-        return Vec::new();
-    };
-    let address = address.trim_end_matches('/');
-    ENDINGS.iter().map(|ending| base.join(format!("{address}{ending}"))).collect()
+    let Some(path) = path_of(address) else { return Vec::new() };
+    let base = if path.starts_with('/') { Some(Path::new("/")) } else { top_of(config) };
+    base.map(|base| tried(base, path)).unwrap_or_default()
 }
 
-/// Returns the folder in which git is when it opens a relative address: none where there can be several, or another.
-fn top_of(config: &Path) -> Option<PathBuf> {
+/// Returns the path in an address of this machine. There is a host in `file://host/a`, and one called `file` in `file:a`;
+/// of what begins with `~` git makes a home, and of what has `%` in it letters.
+fn path_of(address: &str) -> Option<&str> {
+    let path = match address.split_once("://") {
+        Some((scheme, path)) => Some(path).filter(|path| scheme == "file" && path.starts_with('/')),
+        None => Some(address).filter(|it| it.starts_with('/') || !it.contains(':')),
+    };
+    path.filter(|path| !path.starts_with('~') && !path.contains('%'))
+}
+
+fn tried(base: &Path, path: &str) -> Vec<PathBuf> {
+    let path = path.trim_end_matches('/');
+    ENDINGS.iter().map(|ending| base.join(format!("{path}{ending}"))).collect()
+}
+
+/// Returns the folder in which git is when it opens a relative address, where there are no linked worktrees.
+fn top_of(config: &Path) -> Option<&Path> {
     let folder = config.parent()?;
-    let is_git = folder.file_name() == Some(OsStr::new(".git"));
-    let has_worktrees = rustix::fs::lstat(folder.join("worktrees")).is_ok();
-    match is_git {
-        _ if has_worktrees => None,
-        true => folder.parent().map(Path::to_path_buf),
-        false => (!folder.iter().any(|name| name == ".git")).then(|| folder.to_path_buf()),
+    match folder.file_name() == Some(OsStr::new(".git")) {
+        true => folder.parent(),
+        false => (!folder.iter().any(|name| name == ".git")).then_some(folder),
     }
 }
 
-fn is_file(path: &Path) -> bool {
-    let kind = |mode| FileType::from_raw_mode(mode);
-    rustix::fs::lstat(path).is_ok_and(|stat| !kind(stat.st_mode).is_dir())
+fn is_folder_or_nothing(path: &Path) -> bool {
+    match rustix::fs::lstat(path) {
+        Ok(stat) => FileType::from_raw_mode(stat.st_mode).is_dir(),
+        Err(errno) => errno == Errno::NOENT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_paths_beneath_the_roots_may_be_addresses() {
+        let roots = [PathBuf::from("/work")];
+        let check = |address: &str, expected: bool| {
+            assert_eq!(may_lead("remote.o.url", address, &roots), expected, "{address}");
+        };
+        for address in ["/work/a", "file:///work/a", "/work/a/"] {
+            check(address, true);
+        }
+        for address in [
+            "/home/a",
+            "/work/../home/a",
+            "/work/../work/a",
+            "/proc/self/cwd",
+            "/work/a%2f..",
+            "a",
+            "./a",
+            "~/a",
+            "file:/work/a",
+            "file://work/a",
+            "file://localhost/work/a",
+            "FILE:///work/a",
+            "x:///work/a",
+        ] {
+            check(address, false);
+        }
+        assert!(!may_lead("core.worktree", "/work/a", &roots));
+    }
+
+    #[test]
+    fn addresses_lead_from_the_top_of_a_repository() {
+        let check = |config: &str, address: &str, expected: &[&str]| {
+            let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
+            assert_eq!(paths(Path::new(config), address), expected, "{config} {address}");
+        };
+        check("/w/.git/config", "../a/", &["/w/../a", "/w/../a.git"]);
+        check("/w/.git/config", "file:///a", &["/a", "/a.git"]);
+        check("/w/bare/config", "a", &["/w/bare/a", "/w/bare/a.git"]);
+        check("/w/.git/modules/m/config", "a", &[]);
+        check("/w/.git/modules/m/config", "/a", &["/a", "/a.git"]);
+        check("/w/.git/config", "~/a", &[]);
+    }
 }

@@ -144,6 +144,11 @@ pub(crate) fn shared(
     Some(shared)
 }
 
+/// Whether it is known for sure what settings say.
+pub(crate) fn is_readable(text: &str) -> bool {
+    entries(text).is_some()
+}
+
 /// Returns what a setting without a subsection is in the end; its names in lower case.
 pub(crate) fn last(text: &str, section: &str, name: &str) -> Option<String> {
     let is_it = |entry: &Entry| {

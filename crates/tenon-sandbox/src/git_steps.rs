@@ -6,11 +6,16 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use crate::git_config;
 use crate::git_refs::has_replacement;
 
 /// What a file may have in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GitStep {
+    /// Options of `git apply` by which it reads and writes no other files than without them.
+    ApplyOptions,
+    /// The hash of what is applied in the end, which stays as it was from the beginning on.
+    Autostash,
     /// The name of a branch, or the hash of a commit.
     Branch,
     /// Hashes, or the beginnings of such.
@@ -21,8 +26,14 @@ pub(crate) enum GitStep {
     Patch,
     /// Lines of a command and a commit.
     Picks,
+    /// Settings of a list of picks, with a strategy of git's own if any.
+    PickSettings,
     /// References, none by which git shows another object than the one that is asked for.
     Refs,
+    /// Names of branches, and what they come to be.
+    Branches,
+    /// The name of a strategy of git's own: for another one it starts a program.
+    Strategy,
     /// Words that are no options.
     Words,
     /// Whatever it has, git runs nothing of it and writes nothing by it.
@@ -30,9 +41,10 @@ pub(crate) enum GitStep {
 }
 
 /// Folders in a repository's own directory, and what they have in them, besides patches.
-const STEPS: [(&str, &str, GitStep); 26] = [
+const STEPS: [(&str, &str, GitStep); 30] = [
     ("rebase-apply", "abort-safety", GitStep::Hashes),
-    ("rebase-apply", "autostash", GitStep::Hashes),
+    ("rebase-apply", "apply-opt", GitStep::ApplyOptions),
+    ("rebase-apply", "autostash", GitStep::Autostash),
     ("rebase-apply", "head-name", GitStep::Branch),
     ("rebase-apply", "last", GitStep::Number),
     ("rebase-apply", "next", GitStep::Number),
@@ -41,7 +53,7 @@ const STEPS: [(&str, &str, GitStep); 26] = [
     ("rebase-apply", "original-commit", GitStep::Hashes),
     ("rebase-apply", "rewritten", GitStep::Hashes),
     ("rebase-merge", "amend", GitStep::Hashes),
-    ("rebase-merge", "autostash", GitStep::Hashes),
+    ("rebase-merge", "autostash", GitStep::Autostash),
     ("rebase-merge", "done", GitStep::Picks),
     ("rebase-merge", "end", GitStep::Number),
     ("rebase-merge", "git-rebase-todo", GitStep::Picks),
@@ -54,8 +66,11 @@ const STEPS: [(&str, &str, GitStep); 26] = [
     ("rebase-merge", "rewritten-pending", GitStep::Hashes),
     ("rebase-merge", "squash-onto", GitStep::Hashes),
     ("rebase-merge", "stopped-sha", GitStep::Hashes),
+    ("rebase-merge", "strategy", GitStep::Strategy),
+    ("rebase-merge", "update-refs", GitStep::Branches),
     ("sequencer", "abort-safety", GitStep::Hashes),
     ("sequencer", "head", GitStep::Hashes),
+    ("sequencer", "opts", GitStep::PickSettings),
     ("sequencer", "todo", GitStep::Picks),
 ];
 
@@ -88,6 +103,18 @@ const OF_COMMITS: [&str; 15] = [
     "d", "drop", "e", "edit", "f", "fixup", "m", "merge", "p", "pick", "r", "revert", "reword",
     "s", "squash",
 ];
+
+/// Strategies that git merges by itself, or with programs of its own.
+const STRATEGIES: [&str; 6] = ["octopus", "ort", "ours", "recursive", "resolve", "subtree"];
+
+/// Options of `git am` and `git rebase` that are handed to `git apply`: how they begin, or all of one.
+const APPLY_OPTIONS: [&str; 6] =
+    ["--directory=", "--exclude=", "--include=", "--whitespace=", "-C", "-p"];
+const APPLY_FLAGS: [&str; 3] = ["--ignore-space-change", "--ignore-whitespace", "--reject"];
+
+/// What the names of branches begin with, which alone a rebase moves to other commits.
+const BRANCHES: &[u8] = b"refs/heads/";
+const OF_BRANCHES: [&str; 2] = ["u", "update-ref"];
 
 /// Behind such a command: the message comes from that commit, too.
 const OF_MESSAGES: [&str; 2] = ["-C", "-c"];
@@ -124,14 +151,20 @@ impl GitStep {
     /// Whether nothing is in it that is neither git's nor harmless.
     pub(crate) fn is_sound(self, bytes: &[u8]) -> bool {
         match self {
+            Self::ApplyOptions => are_apply_options(bytes),
             Self::Branch => is_branch(bytes),
-            Self::Hashes => are_hashes(bytes),
+            Self::Branches => bytes
+                .split(|byte| *byte == b'\n')
+                .all(|line| are_hashes(line) || line.starts_with(BRANCHES) && is_branch(line)),
+            Self::Autostash | Self::Hashes => are_hashes(bytes),
             Self::Number => {
                 bytes.len() <= NUMBER_BYTES_MAX
                     && bytes.trim_ascii_end().iter().all(u8::is_ascii_digit)
             }
             Self::Patch => is_patch(bytes),
+            Self::PickSettings => std::str::from_utf8(bytes).is_ok_and(has_own_strategy),
             Self::Refs => !has_replacement(bytes),
+            Self::Strategy => is_own_strategy(&String::from_utf8_lossy(bytes)),
             Self::Words => are_words(bytes),
             Self::Text => true,
             Self::Picks => String::from_utf8_lossy(bytes).split(['\n', '\r']).all(is_pick),
@@ -146,6 +179,30 @@ pub(crate) fn has_steps(folder: &OsStr) -> bool {
 
 fn are_hashes(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| byte.is_ascii_hexdigit() || byte.is_ascii_whitespace())
+}
+
+/// Whether all are such options, each in single quotes, as git writes them.
+fn are_apply_options(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim();
+    let is_option = |word: &str| {
+        APPLY_FLAGS.contains(&word) || APPLY_OPTIONS.iter().any(|option| word.starts_with(option))
+    };
+    let inner = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+    text.is_empty()
+        || inner.is_some_and(|inner| {
+            inner.split("' '").all(|word| !word.contains(['\'', '\\', '\n']) && is_option(word))
+        })
+}
+
+fn is_own_strategy(text: &str) -> bool {
+    let name = text.trim();
+    name.is_empty() || STRATEGIES.contains(&name)
+}
+
+fn has_own_strategy(settings: &str) -> bool {
+    git_config::is_readable(settings)
+        && git_config::last(settings, "options", "strategy").is_none_or(|it| is_own_strategy(&it))
 }
 
 fn are_words(bytes: &[u8]) -> bool {
@@ -186,6 +243,9 @@ fn is_pick(line: &str) -> bool {
         words.next_if(|word| OF_MESSAGES.contains(word));
         return words.next().is_none_or(is_commit);
     }
+    if OF_BRANCHES.contains(&command) {
+        return words.next().is_none_or(|name| name.as_bytes().starts_with(BRANCHES));
+    }
     !command.starts_with('-')
 }
 
@@ -215,6 +275,19 @@ mod tests {
             &["refs/heads/a/b-c\n", "detached HEAD\n", "HASH\n", "refs/heads/é$1"],
         );
         check(GitStep::Words, &["main\n", "HASH\n", "bad\ngood\n", "a/b-c\n", ""]);
+        check(GitStep::Autostash, &["HASH\n"]);
+        check(GitStep::Branches, &["", "refs/heads/a/b\nHASH\nHASH\nrefs/heads/c\nHASH\nHASH\n"]);
+        check(GitStep::Strategy, &["ort\n", "ours", ""]);
+        let options = [
+            "\n",
+            " '--whitespace=fix' '-C2' '-p1'\n",
+            "'--directory=a b'",
+            " '--reject' '--ignore-whitespace'",
+        ];
+        check(GitStep::ApplyOptions, &options);
+        let settings =
+            ["", "[options]\n\tstrategy = ort\n\tstrategy-option = ours\n\tmainline = 1\n"];
+        check(GitStep::PickSettings, &settings);
         let first =
             ["From HASH Mon Sep 17 00:00:00 2001\nFrom: a\n", "From - Tue\n", "", "From: a b\n"];
         check(GitStep::Patch, &first);
@@ -231,6 +304,32 @@ mod tests {
                 assert!(!step.is_sound(text.as_bytes()), "{step:?}: {text}");
             }
         };
+        check(GitStep::Autostash, &["HEAD", "stash@{0}"]);
+        for name in
+            ["MERGE_AUTOSTASH", "refs/replace/a", "refs/tags/a", " refs/heads/a", "refs/heads/$(a)"]
+        {
+            let names = format!("refs/heads/a\nab\nab\n{name}\nab\nab\n");
+            assert!(!GitStep::Branches.is_sound(names.as_bytes()), "{name}");
+        }
+        check(GitStep::Strategy, &["x/run", "ort\nx", "./ort", "-x"]);
+        let options = [
+            " '--build-fake-ancestor=/home/ada/.bashrc'",
+            "--build-fake-ancestor=x",
+            " '-p1' --unsafe-paths",
+            "'-p1'  '--unsafe-paths'",
+            "'-p1'\\''' '--unsafe-paths'",
+            "'--rejected'",
+            "-p1",
+            "'",
+        ];
+        check(GitStep::ApplyOptions, &options);
+        let settings = [
+            "[options]\n\tstrategy = x/run\n",
+            "[options]strategy=ort\n[Options]Strategy=x",
+            "[options",
+            "\u{feff}[",
+        ];
+        check(GitStep::PickSettings, &settings);
         check(GitStep::Number, &["-1", "$(id)", "0000000000000000000000000000000000"]);
         check(
             GitStep::Hashes,
@@ -259,6 +358,8 @@ mod tests {
                 "pick\u{a0}-x",
                 "pick '--output=x'\n",
                 "--output=x\n",
+                "update-ref MERGE_AUTOSTASH\n",
+                "u refs/replace/a\n",
             ],
         );
     }

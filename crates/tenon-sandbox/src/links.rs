@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
+use crate::linux::closed::open_closed;
 use crate::linux::openat::open_plain;
 
 /// The kernel's own limit for one path.
@@ -32,16 +33,15 @@ fn walked(named: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
             continue;
         }
         at.push(&part);
-        let is_link = rustix::fs::lstat(&at)
-            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_symlink());
-        if !is_link {
-            continue;
-        }
+        let target = match rustix::fs::lstat(&at) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_symlink() => Some(readlink(&at)?),
+            Err(Errno::ACCESS) => closed_link(&at),
+            _ => None,
+        };
+        let Some(target) = target else { continue };
         if links.len() == LINKS_MAX {
             return None;
         }
-        let target = rustix::fs::readlink(&at, Vec::new()).ok()?;
-        let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
         links.push(at.clone());
         at.pop();
         if target.is_absolute() {
@@ -50,6 +50,17 @@ fn walked(named: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
         pending.extend(parts(&target));
     }
     Some((at, links))
+}
+
+fn readlink(link: &Path) -> Option<PathBuf> {
+    let target = rustix::fs::readlink(link, Vec::new()).ok()?;
+    Some(PathBuf::from(OsString::from_vec(target.into_bytes())))
+}
+
+/// Returns where a link leads that is in a folder which a command closed to its owner.
+fn closed_link(path: &Path) -> Option<PathBuf> {
+    let target = rustix::fs::readlinkat(open_closed(path).ok()?, "", Vec::new()).ok()?;
+    Some(PathBuf::from(OsString::from_vec(target.into_bytes())))
 }
 
 /// Whether the kernel comes to the end of a path, or to where nothing is, without a link: one question in the place of

@@ -139,7 +139,8 @@ const KNOWN: &[(&str, Value, &str)] = &[
     ),
     ("log", Date, "date"),
     ("log", Word, "abbrevcommit decorate diffmerges follow graphcolors mailmap showroot"),
-    ("maintenance", Word, "auto autodetach enabled schedule strategy"),
+    ("maintenance", Off, "enabled"),
+    ("maintenance", Word, "auto autodetach"),
     ("merge", Line, "name"),
     ("merge", On, "verifysignatures"),
     (
@@ -381,6 +382,8 @@ mod tests {
         check("core", None, "checkstat", "minimal", false);
         check("core", None, "checkstat", "default", true);
         check("core", None, "ignorestat", "true", false);
+        check("maintenance", Some("incremental-repack"), "enabled", "true", false);
+        check("maintenance", Some("gc"), "enabled", "false", true);
         check("core", None, "filemode", "false", true);
         check("commit", None, "gpgsign", "false", false);
         check("commit", None, "gpgsign", "true", true);

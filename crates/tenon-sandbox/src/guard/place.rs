@@ -260,10 +260,10 @@ impl Place {
     /// Whether a setting is one that git makes itself: a submodule's repository says where the
     /// submodule is, which must be beneath the root, and a clone where another is, beneath one of `roots`.
     pub(super) fn may_set(&self, name: &str, value: &str, roots: &[PathBuf]) -> bool {
-        let config = self.path();
-        if may_lead(&config, name, value, roots) {
+        if may_lead(name, value, roots) {
             return true;
         }
+        let config = self.path();
         let Some(folder) = config.parent() else { return false };
         let in_git = |name: &OsStr| name == ".git";
         let mut above = self.beneath.iter().skip_while(|name| !in_git(name)).skip(1);

@@ -210,6 +210,12 @@ impl Guard {
         let Written { place, item, before, format, .. } = written;
         let is_as_before =
             place.of_merge().map(|merge| merge.is_as_before((place, item), before.as_ref(), after));
+        if place.git_step() == Some(GitStep::Autostash)
+            && !before.as_ref().is_some_and(|before| before.has_content_of(item))
+            && self.was_under_way(place)
+        {
+            return Verdict::Unsound;
+        }
         match (is_whole(place, after), is_as_before) {
             (_, Some(false)) | (true, None) => verdict(place, item, *format, left),
             (true, Some(true)) => Verdict::Sound,
@@ -217,6 +223,14 @@ impl Guard {
             (false, _) if self.running > 0 => Verdict::Changing,
             (false, _) => Verdict::Unsound,
         }
+    }
+
+    /// Whether the rebase that a file is about had begun before the commands that run, or ran last.
+    fn was_under_way(&self, place: &Place) -> bool {
+        let folder = place.beneath().parent();
+        let is_in =
+            |known: &Place| known.root() == place.root() && known.beneath().parent() == folder;
+        self.before.keys().any(is_in)
     }
 
     /// Returns those that are to be judged; first what a look found sound already, so that others take no room from that.

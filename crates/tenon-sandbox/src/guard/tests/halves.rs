@@ -100,7 +100,7 @@ fn what_may_be_at_a_name_may_grow_there() {
 
 #[test]
 fn half_of_settings_of_git_is_left_where_git_cannot_read_it() {
-    let mut job = Job::new("git init -q a && git -C a remote add origin 'x y'");
+    let mut job = Job::new("git init -q a && git -C a remote add origin https://h/x");
     let cut = "git init -q b && head -c -9 a/.git/config > b/.git/config";
     assert_eq!(job.work(cut), Vec::<String>::new());
     assert_eq!(job.work("tail -c 9 a/.git/config >> b/.git/config"), Vec::<String>::new());

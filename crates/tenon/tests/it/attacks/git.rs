@@ -66,12 +66,12 @@ pub(super) const ROWS: &[Row] = &[
     left!("git: a fetch from a repository outside", "git config remote.ci.url $TOP/folder; git config remote.ci.fetch '+refs/heads/*:refs/remotes/ci/*'; git config fetch.all true; git config remotes.default ci; ln -s $TOP/folder l; git config branch.main.remote l; git config branch.x.remote $TOP/folder; git config remote.pushDefault ~/folder; git remote add two l; git remote add three file://$TOP/folder; git config submodule.s.url ../../../folder; git config lfs.url $TOP/folder")
         .after("cmp .git/config config-before"),
     row("git: an address in the workspace that leads outside later", &[
-        Call::Script("git clone -q . sub; git remote add one ./sub; git remote add two $PWD/not-yet; git config remote.one.url; echo added"),
+        Call::Script("git clone -q . sub; git remote add one $PWD/sub; git remote add two file://$PWD/not-yet; git remote add three ./sub; git remote add four file://localhost$PWD/sub; git config remote.one.url; echo added"),
         Call::Script("rm -rf sub; ln -s $TOP/folder sub; echo gitdir: $TOP/folder/.git > not-yet; ln -s $TOP/folder not-yet.git; echo end"),
     ])
         .prepare(REPOSITORY)
-        .prints(&["./sub", "end", "[walls] protected: "])
-        .after("test ! -L sub -a ! -e not-yet -a ! -L not-yet.git")
+        .prints(&["/sub", "end", "[walls] protected: "])
+        .after("test ! -L sub -a ! -e not-yet -a ! -L not-yet.git && ! git -c safe.directory='*' config --get-regexp 'remote.(three|four).url'")
         .needs(&["git"]),
     left!("git: own commits shown otherwise", "o=$(git commit-tree -m evil HEAD^{tree}); git replace HEAD $o; git branch side; git pack-refs --all; git replace side~0 HEAD^{tree} || git replace -f HEAD $o; mkdir -p .git/info .git/remotes .git/branches; git rev-parse HEAD > .git/info/grafts; echo URL: $TOP/folder > .git/remotes/origin; echo $TOP/folder > .git/branches/other")
         .after("test -z \"$(git -c safe.directory='*' replace)\" -a ! -e .git/info/grafts -a ! -e .git/remotes/origin -a ! -e .git/branches/other && git -c safe.directory='*' rev-parse side"),
