@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use crate::linux::closed::open_closed;
+use crate::linux::closed::{open_closed, through};
 use crate::linux::openat::open_plain;
 
 /// The kernel's own limit for one path.
@@ -59,7 +59,8 @@ fn readlink(link: &Path) -> Option<PathBuf> {
 
 /// Returns where a link leads that is in a folder which a command closed to its owner.
 fn closed_link(path: &Path) -> Option<PathBuf> {
-    let target = rustix::fs::readlinkat(open_closed(path).ok()?, "", Vec::new()).ok()?;
+    let (folder, name) = (open_closed(path.parent()?).ok()?, path.file_name()?);
+    let target = through(&folder, || rustix::fs::readlinkat(&folder, name, Vec::new())).ok()?;
     Some(PathBuf::from(OsString::from_vec(target.into_bytes())))
 }
 

@@ -96,10 +96,12 @@ impl ProtectedChange {
 
 /// Says what a later commit would have done, and what brings back what a merge set aside in a commit.
 fn applied(commit: Option<&str>) -> String {
-    let applied = "had a later commit apply what it names";
-    commit.map_or(applied.to_owned(), |commit| {
-        format!("{applied}; `git stash apply {commit}` brings back what a merge set aside there")
-    })
+    match commit {
+        None => "had a later commit apply what it names".to_owned(),
+        Some(commit) => format!(
+            "had a later commit apply what it names; `git stash apply {commit}` brings back what a merge set aside there"
+        ),
+    }
 }
 
 impl fmt::Display for ProtectedChange {

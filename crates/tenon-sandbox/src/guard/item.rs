@@ -292,8 +292,9 @@ fn content(top: &OwnedFd, beneath: &Path, kind: FileType, length: i64) -> Conten
         }
         FileType::RegularFile => Content::File(None),
         FileType::Symlink => {
-            let target = open_parent(top, beneath, MakeFolders::No)
-                .and_then(|(folder, name)| rustix::fs::readlinkat(&folder, name, Vec::new()));
+            let target = open_parent(top, beneath, MakeFolders::No).and_then(|(folder, name)| {
+                through(&folder, || rustix::fs::readlinkat(&folder, name, Vec::new()))
+            });
             target.map_or(Content::Other, |target| {
                 Content::Link(OsString::from_vec(target.into_bytes()))
             })
