@@ -378,7 +378,7 @@ fn a_redo_brings_no_hooks_into_what_is_a_repository_by_now() {
 fn settings_of_a_bare_repository_that_run_nothing_come_back_without_a_question() {
     let place = Place::new();
     git(&place, &["init", "-q", "--bare", "b.git"]);
-    session_of(&place, &["git -C b.git remote add there ../there"]);
+    session_of(&place, &["git -C b.git remote add there https://h.invalid/a"]);
     place.run(&["undo"]).ends_with(0);
     assert!(!read(&place, "b.git/config").unwrap().contains("there"));
 }
