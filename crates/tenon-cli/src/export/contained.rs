@@ -24,17 +24,26 @@ pub(super) fn contained(markdown: &str) -> String {
             text.push_str(&paragraphs(&together));
             let inside = lines.by_ref().take_while(|line| !fence.is_closed_by(line));
             let inside: Vec<&str> = inside.map(|line| fence.within(line)).collect();
-            text.push_str(&format!("\n{}\n", fenced(&fence.kind, &inside.join("\n"))));
+            end_block(&mut text);
+            text.push_str(&fenced(&fence.kind, &inside.join("\n")));
+            end_block(&mut text);
             together.clear();
         } else if line.trim().is_empty() {
             text.push_str(&paragraphs(&together));
-            text.push('\n');
+            end_block(&mut text);
             together.clear();
         } else {
             together.push(line);
         }
     }
     text + &paragraphs(&together)
+}
+
+/// Ends what was written with an empty line, of which one is enough.
+fn end_block(text: &mut String) {
+    if !text.is_empty() && !text.ends_with("\n\n") {
+        text.push('\n');
+    }
 }
 
 /// A fence that is open.
@@ -231,12 +240,13 @@ mod tests {
             ("\\` <i> `", "\\` &lt;i> `"),
             ("| `a | <i> | b` |", "| `a | &lt;i> | b` |"),
             ("a\n```rs\n![x](y) <b>\n# z\n```\nb", "a\n\n```rs\n![x](y) <b>\n# z\n```\n\nb"),
-            ("```\nx", "\n```\nx\n```"),
-            ("~~~a`b\n```\n~~~~", "\n````a\n```\n````"),
+            ("```\nx", "```\nx\n```"),
+            ("~~~a`b\n```\n~~~~", "````a\n```\n````"),
             ("1. ```sh\n   ls\n   ```\n2. b", "1.\n\n```sh\nls\n```\n\n2. b"),
-            ("    ```\n    x\n      y\n    ```", "\n```\nx\n  y\n```"),
+            ("    ```\n    x\n      y\n    ```", "```\nx\n  y\n```"),
             ("``` a`b\n## You", "``` a`b\n#### You"),
             ("a\r## You", "a\n#### You"),
+            ("a\n\n\n```\nx\n```\n\n\nb", "a\n\n```\nx\n```\n\nb"),
         ];
         for (markdown, expected) in cases {
             assert_eq!(contained(markdown).trim_end(), expected, "{markdown:?}");

@@ -105,7 +105,7 @@ fn markdown_quotes_what_others_said_and_keeps_what_the_model_wrote() {
     assert!(text.starts_with("# session 20260101-a\n"), "{text}");
     assert!(text.contains("> \\</pre\\>\\<script\\>"), "{text}");
     assert!(text.contains("`````diff\n"), "a fence is longer than those in it: {text}");
-    assert!(text.contains("See:\n\n```html\n<b>\n```\n\nDone."));
+    assert!(text.contains("See:\n\n```html\n<b>\n```\n\nDone."), "{text}");
     assert!(text.contains("**`bash`** `ls`\n\n```\nno result\n```\n"), "{text}");
     assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
 }
