@@ -7,20 +7,17 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
+use crate::git_config::is_address;
 use crate::links::resolved;
 
 /// What git tries behind an address.
 const ENDINGS: [&str; 2] = ["", ".git"];
 
-/// Settings that are an address, by section and name.
-const NAMES: [(&str, &str); 4] =
-    [("lfs", "url"), ("remote", "pushurl"), ("remote", "url"), ("submodule", "url")];
-
 /// Whether settings may say this: an address that leads beneath the roots by a whole path, to no file. One that counts from
 /// where git is leads elsewhere once another folder is at its beginning.
 pub(crate) fn may_lead(name: &str, address: &str, roots: &[PathBuf]) -> bool {
     let ends = name.split_once('.').zip(name.rsplit_once('.'));
-    let is_address = ends.is_some_and(|((section, _), (_, name))| NAMES.contains(&(section, name)));
+    let is_address = ends.is_some_and(|((section, _), (_, name))| is_address(section, name));
     let is_in_root = |path: &Path| roots.iter().any(|root| path.starts_with(root));
     let is_beneath = |path: &PathBuf| {
         resolved(path).is_some_and(|(end, _)| is_in_root(&end) && is_folder_or_nothing(&end))
@@ -55,7 +52,7 @@ fn tried(base: &Path, path: &str) -> Vec<PathBuf> {
     ENDINGS.iter().map(|ending| base.join(format!("{path}{ending}"))).collect()
 }
 
-/// Returns the folder in which git is when it opens a relative address, where there are no linked worktrees.
+/// Returns the folder in which git is when it opens a relative address; in a linked worktree it is another one.
 fn top_of(config: &Path) -> Option<&Path> {
     let folder = config.parent()?;
     match folder.file_name() == Some(OsStr::new(".git")) {

@@ -9,7 +9,8 @@ mod harmless;
 
 use std::{collections::HashSet, ops::Range, path::Path};
 
-use self::harmless::{is_address, is_harmless, is_local_address, remote_of};
+pub(crate) use self::harmless::is_address;
+use self::harmless::{is_harmless, is_local_address, remote_of};
 
 /// One `name = value`, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

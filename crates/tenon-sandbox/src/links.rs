@@ -1,7 +1,7 @@
 //! Where a path leads by the links on its way, also where nothing is there yet: a later file would be
 //! found through each of them.
 
-use std::ffi::OsString;
+use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -53,15 +53,17 @@ fn walked(named: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
 }
 
 fn readlink(link: &Path) -> Option<PathBuf> {
-    let target = rustix::fs::readlink(link, Vec::new()).ok()?;
-    Some(PathBuf::from(OsString::from_vec(target.into_bytes())))
+    rustix::fs::readlink(link, Vec::new()).ok().map(path_of)
 }
 
 /// Returns where a link leads that is in a folder which a command closed to its owner.
 fn closed_link(path: &Path) -> Option<PathBuf> {
     let (folder, name) = (open_closed(path.parent()?).ok()?, path.file_name()?);
-    let target = through(&folder, || rustix::fs::readlinkat(&folder, name, Vec::new())).ok()?;
-    Some(PathBuf::from(OsString::from_vec(target.into_bytes())))
+    through(&folder, || rustix::fs::readlinkat(&folder, name, Vec::new())).ok().map(path_of)
+}
+
+fn path_of(target: CString) -> PathBuf {
+    PathBuf::from(OsString::from_vec(target.into_bytes()))
 }
 
 /// Whether the kernel comes to the end of a path, or to where nothing is, without a link: one question in the place of

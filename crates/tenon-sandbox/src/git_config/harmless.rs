@@ -252,7 +252,7 @@ pub(super) fn is_harmless(
 }
 
 /// Whether a setting with these names in lower case is an address.
-pub(super) fn is_address(section: &str, name: &str) -> bool {
+pub(crate) fn is_address(section: &str, name: &str) -> bool {
     kind_of(section, name) == Some(Address)
 }
 

@@ -7,11 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
+use rustix::fs::{Mode, OFlags, RawDir};
 
 use super::homes::is_of_system;
 use super::toolchains::TOOLCHAINS;
 use super::{Settings, secrets};
+use crate::file_system::kind;
 use crate::links::resolved;
 
 /// How many names are looked at in all, the upper ones first: in a millisecond, and more than folders of keys have.
@@ -81,13 +82,10 @@ fn links_and_folders(folder: &Path, names_left: &mut usize) -> Vec<(PathBuf, boo
             break;
         }
         *names_left -= 1;
-        let kind = match entry.file_type() {
-            FileType::Unknown => rustix::fs::statat(&handle, name, AtFlags::SYMLINK_NOFOLLOW)
-                .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
-            kind => kind,
-        };
+        let name = OsStr::from_bytes(name.to_bytes());
+        let kind = kind(&handle, name, entry.file_type());
         if kind.is_symlink() || kind.is_dir() {
-            found.push((folder.join(OsStr::from_bytes(name.to_bytes())), kind.is_symlink()));
+            found.push((folder.join(name), kind.is_symlink()));
         }
     }
     found
