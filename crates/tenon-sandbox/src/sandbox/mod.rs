@@ -32,6 +32,7 @@ mod variables;
 mod virtual_environment;
 mod watched;
 mod ways;
+mod worktrees;
 
 use std::cell::LazyCell;
 use std::io;

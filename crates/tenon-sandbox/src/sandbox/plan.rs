@@ -16,6 +16,7 @@ use super::stamp::{Names, Stamp};
 use super::toolchains::{self, TOOLCHAINS};
 use super::unkept::{PrivateFolder, private_folders};
 use super::virtual_environment::virtual_environment;
+use super::worktrees::pointers_outside;
 use super::{Settings, homes, linked, secrets, sockets, ways};
 use crate::file_system::{Identity, identity_of_folder};
 use crate::linux::layout::{Instead, Layout, Part, Step};
@@ -62,6 +63,8 @@ pub(super) struct Plan {
     /// The session's, where their names lead.
     own_roots: Vec<PathBuf>,
     repositories: Vec<PathBuf>,
+    /// What commands see of linked worktrees elsewhere.
+    worktrees: Vec<PathBuf>,
     /// What was closed when it was planned.
     closed: BTreeSet<PathBuf>,
     /// Files that commands would have been given something else for, where that cannot be.
@@ -80,11 +83,12 @@ impl Plan {
         &self.scratch
     }
 
-    /// Whether the folders that are mounted are still the ones that are found by their names, and what is closed is
-    /// where it was.
+    /// Whether the folders that are mounted are still the ones that are found by their names, what is closed is
+    /// where it was, and no linked worktree came elsewhere or went.
     pub(super) fn is_current(&self) -> bool {
         self.roots.iter().all(|(path, identity)| identity_of_folder(path) == *identity)
             && self.pins.are_current()
+            && pointers_outside(&self.own_roots, &self.repositories) == self.worktrees
     }
 
     /// Returns the folders beneath the session's own that are read-only to commands: toolchains.
@@ -160,6 +164,8 @@ pub(super) fn plan(
     parts.extend(place.clone().map(|place| (place, Part::Private { mode: 0o700 })));
     put_state(settings, mounts, &mut parts);
     keep(kept_paths(settings, profile, home.as_deref()), &mut parts);
+    let worktrees = pointers_outside(&own_roots, repositories);
+    put_worktrees(&worktrees, &mut parts);
     put_foreign(repositories, &mut parts);
     let within = show(settings, real.as_deref().zip(place.as_deref()), &mut parts);
     // A file that is given in HOME must not be written through to a root that is HOME.
@@ -194,6 +200,7 @@ pub(super) fn plan(
         layers,
         own_roots,
         repositories: repositories.to_vec(),
+        worktrees,
         closed,
         concealed,
         scratch,
@@ -247,6 +254,16 @@ fn put_foreign(repositories: &[PathBuf], parts: &mut BTreeMap<PathBuf, Part>) {
         let source = path.clone();
         parts.entry(path).or_insert(Part::Kept { source, writable: false });
     }
+}
+
+/// Shows where linked worktrees are, in what commands would find empty.
+fn put_worktrees(pointers: &[PathBuf], parts: &mut BTreeMap<PathBuf, Part>) {
+    let is_in_empty = |path: &&PathBuf| {
+        let nearest = path.ancestors().find_map(|above| parts.get(above));
+        matches!(nearest, Some(Part::Cover | Part::Private { .. }))
+    };
+    let hidden: Vec<_> = pointers.iter().filter(is_in_empty).cloned().collect();
+    keep(hidden.into_iter().map(|path| (path.clone(), path)).collect(), parts);
 }
 
 fn covers() -> BTreeMap<PathBuf, Part> {

@@ -119,6 +119,15 @@ pub(super) const ROWS: &[Row] = &[
     git!("git: commit", "echo b >> a; git diff --stat | tail -1; git commit -qam second; git log --oneline | wc -l; git status --short -uno | wc -l", &["1 insertion", "2\n0\n"]),
     git!("git: branch and merge", "git switch -qc side; echo b > b; git add b; git commit -qm b; git switch -q main; git merge -q side; ls", &["a\nb\n"]),
     git!("git: rebase", "git switch -qc side; echo b > b; git add b; git commit -qm b; git switch -q main; echo c > c; git add c; git commit -qm c; git switch -q side; git rebase -q main; git log --oneline | wc -l", &["3\n"]),
+    row("git: linked worktrees outside of the workspace stay known", &[Call::Script(
+        "exec 2>&1; touch -d '4 months ago' .git/worktrees/*/*; git gc -q; git worktree prune; git worktree list | wc -l; { echo x > ../out/file; } 2> /dev/null; echo end",
+    )])
+    .prepare("git init -qb main r; cd r; git -c user.name=n -c user.email=e commit -q --allow-empty -m m; git worktree add -q ../out; git worktree add -q ../gone; rm -r ../gone; cd ../out; echo staged > s; git add s")
+    .within("r")
+    .prints(&["2\nend"])
+    .never(&["fatal"])
+    .after("test \"$(git -c safe.directory='*' -C out status --short)\" = 'A  s' -a \"$(ls out)\" = s")
+    .needs(&["git"]),
     row("git: a worktree and a submodule in the next call", &[
         Call::Script("set -e; exec 2>&1; g='git -c user.name=n -c user.email=e -c protocol.file.allow=always'; git init -qb main; $g commit -q --allow-empty -m m; git init -q o; $g -C o commit -q --allow-empty -m m; git worktree add -q w; $g submodule --quiet add ./o s; echo made"),
         Call::Script("exec 2>&1; git -C w log --oneline | wc -l; git -C s log --oneline | wc -l; git -C s rev-parse --show-toplevel"),
