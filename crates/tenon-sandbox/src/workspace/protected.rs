@@ -5,7 +5,7 @@
 //! place a path leads to. Names are compared without regard to case, because some file systems do.
 //!
 //! The list is of what programs take commands from without being asked to by name. What is only read
-//! to a model (`CLAUDE.md`, `.claude/commands`) is not in it.
+//! to a model (`CLAUDE.md`), or what a person calls by its name (`.claude/commands`), is not in it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -22,7 +22,7 @@ use crate::own_paths::OwnPaths;
 
 /// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
 /// there, one in the other.
-const NAMES: [&str; 71] = [
+const NAMES: [&str; 84] = [
     ".tenon",
     // direnv runs it in whoever's shell comes by.
     ".envrc",
@@ -64,6 +64,10 @@ const NAMES: [&str; 71] = [
     // Tasks, debuggers and language servers that editors start.
     ".vscode",
     ".idea",
+    ".fleet/run.json",
+    ".vim/coc-settings.json",
+    ".vs/launch.vs.json",
+    ".vs/tasks.vs.json",
     ".zed/tasks.json",
     ".zed/debug.json",
     ".zed/settings.json",
@@ -75,6 +79,16 @@ const NAMES: [&str; 71] = [
     ".gvimrc",
     ".nvimrc",
     ".nvim.lua",
+    // What R, GHCi, IEx, irb, Octave, pdb, perl's debugger and Pry begin with in the folder in which they are started.
+    ".Rprofile",
+    ".Renviron",
+    ".ghci",
+    ".iex.exs",
+    ".irbrc",
+    ".octaverc",
+    ".pdbrc",
+    ".perldb",
+    ".pryrc",
     // `initializeCommand` runs on the machine, before there is a container.
     ".devcontainer",
     ".devcontainer.json",
@@ -111,10 +125,19 @@ const NAMES: [&str; 71] = [
     ".crush.json",
 ];
 
-/// Settings of hook managers, and the scripts that they run: the hook is in place, and git starts it with each commit.
 /// Protected as [`NAMES`] are, but not read-only for commands: git has to write them where it switches to another
 /// branch, and `npm install` has husky write anew what is there.
-const HOOK_MANAGERS: [&str; 43] = [
+const WRITABLE: [&str; 50] = [
+    // Texts for models with commands that run before the model reads them (`` !`command` ``), hooks and servers of their
+    // own, and, in extensions, servers.
+    ".claude/agents",
+    ".claude/skills",
+    ".gemini/extensions",
+    ".opencode/agent",
+    ".opencode/agents",
+    ".opencode/skill",
+    ".opencode/skills",
+    // Settings of hook managers, and the scripts that they run: the hook is in place, and git starts it with each commit.
     ".pre-commit-config.yaml",
     ".pre-commit-config.yml",
     "prek.toml",
@@ -280,11 +303,10 @@ pub(crate) fn name_of<'a>(root: &'a Path, folder: &'a Path) -> Option<&'a OsStr>
 
 /// Returns the names that are protected in a folder with this name, and everywhere.
 pub(crate) fn names_in(folder: Option<&OsStr>) -> impl Iterator<Item = &'static str> + Clone {
-    let names = NAMES.into_iter().filter_map(move |known| match known.split_once('/') {
+    NAMES.into_iter().chain(WRITABLE).filter_map(move |known| match known.split_once('/') {
         None => Some(known),
         Some(pair) => second_in(folder, pair),
-    });
-    names.chain(HOOK_MANAGERS)
+    })
 }
 
 /// Returns the names that are read-only for commands in a root, beneath it: of two the first can be its own.
