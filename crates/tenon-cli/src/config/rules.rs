@@ -308,6 +308,12 @@ mod tests {
             assert!(why.ends_with(r#"; write write(a) or write("a ")"#), "{why}");
             assert_eq!(said(r#"write("a ")"#, verdict).map(|_| ()), Ok(()));
         }
+        // An empty variable of a script allows nothing.
+        for (text, meant) in [("bash()", "bash"), ("*( )", "*"), ("write()", "write")] {
+            let why = said(text, Verdict::Allow).unwrap_err();
+            assert!(why.ends_with(&format!("; write {meant}")), "{why}");
+            assert!(said(text, Verdict::Deny).is_ok(), "{text}");
+        }
         let why = said("write(src/[a-z]*)", Verdict::Allow).unwrap_err();
         assert!(why.ends_with(r"; write write(src/\[a-z]*)"), "{why}");
         for text in [

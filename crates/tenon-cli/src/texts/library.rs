@@ -173,6 +173,7 @@ texts! {
     "a quote in the rule `{rule}` is not closed", "规则 `{rule}` 中有未闭合的引号";
     "{why}; write {rule}", "{why}；请写成 {rule}";
     "a rule is one, and others are given on their own", "一条规则只写一个，其他的分开给出";
+    "a rule for every call has no brackets", "针对每次调用的规则不带括号";
     "a rule for it speaks of every call", "针对它的规则涉及每次调用";
     "a rule takes nothing back from another one", "一条规则不能收回另一条";
     "a rule names a path and no address", "规则写路径，不写地址";
@@ -193,6 +194,7 @@ texts! {
     "variables in front are no words of a command", "前面的变量不是命令的词";
     "`:*` stands at the end, and blanks stand between words", "`:*` 写在末尾，词之间写空格";
     "a part of the host's name is empty", "主机名中有一部分是空的";
+    "a host stands without http:// and without a path, like example.com", "主机不带 http://，也不带路径，例如 example.com";
     "a host's name has only a-z, 0-9 and -; other letters are written as xn--…", "主机名只含 a-z、0-9 和 -；其他文字写成 xn--… 的形式";
     "a host's name has only a-z, 0-9 and -, with dots between its parts", "主机名只含 a-z、0-9 和 -，各部分以点分隔";
     "no part of a host's name begins or ends with -", "主机名的任何部分都不以 - 开头或结尾";

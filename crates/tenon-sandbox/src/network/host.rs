@@ -62,6 +62,9 @@ impl FromStr for HostRule {
     type Err = HostError;
 
     fn from_str(text: &str) -> Result<Self, HostError> {
+        if text.contains("://") {
+            return Err(HostError::Address);
+        }
         let (host, port) = split_port(text)?;
         let pattern = match host.strip_prefix("*.") {
             None if host == "*" => return Err(HostError::Wildcard),
@@ -94,6 +97,9 @@ pub enum HostError {
     /// There is no host, or two dots follow each other.
     #[error("a part of the host's name is empty")]
     Empty,
+    /// What has a scheme: an address of a page or a server.
+    #[error("a host stands without http:// and without a path, like example.com")]
+    Address,
     /// A name in other letters, which has to be written in its `xn--` form.
     #[error("a host's name has only a-z, 0-9 and -; other letters are written as xn--…")]
     NotAscii,
@@ -316,7 +322,7 @@ mod tests {
             ("[fe80::1%eth0]", HostError::Ipv6),
             ("[127.0.0.1]", HostError::Ipv6),
             ("[]", HostError::Ipv6),
-            ("https://example.com", HostError::Port),
+            ("https://example.com", HostError::Address),
             ("user:word@example.com", HostError::Port),
             ("example.com:", HostError::Port),
             ("example.com:0", HostError::Port),
