@@ -36,12 +36,9 @@ use crate::{
     session::{LogError, Recorder, Restored, SeenNews},
     tools::{
         AnyTool, BASH, Effect, Held, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput,
-        Tools, job_news, text_file::length_if_large,
+        Tools, WITHOUT_WALLS, job_news, text_file::length_if_large,
     },
 };
-
-/// What takes the walls away, on the command line.
-const WITHOUT_WALLS: &str = "--sandbox off";
 
 /// Allows sockets where there are none else.
 const WITH_NETWORK: &str = "--net on";

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use tenon_sandbox::{Attended, Command, CommandError, Exit, JobId, Output, Workspace};
 
 use super::{
-    bash::{Bash, BashArgs, CONFINED_WITH_JOBS, Endless, TIMED_OUT, UNCONFINED_WITH_JOBS, refusal},
+    bash::{Bash, BashArgs, CONFINED_WITH_JOBS, Endless, TIMED_OUT, UNCONFINED_WITH_JOBS, not_run},
     jobs::{self, NOT_DONE, WENT_ON},
     tool::{Effect, Overtime, Tool, ToolContext, ToolOutput},
 };
@@ -124,7 +124,7 @@ impl BackgroundBash {
         });
         let said = tokio::select! {
             biased;
-            output = attended.end() => return self.ended(&script, output, context).await,
+            output = attended.end() => return Ok(self.ended(&script, output, context).await),
             () = context.cancel.cancelled() => None,
             () = tokio::time::sleep(timeout) => {
                 // What it prints would stand in the middle of the question.
@@ -137,7 +137,7 @@ impl BackgroundBash {
                 };
                 tokio::select! {
                     biased;
-                    output = attended.end() => return self.ended(&script, output, context).await,
+                    output = attended.end() => return Ok(self.ended(&script, output, context).await),
                     () = context.cancel.cancelled() => None,
                     said = overtime => Some(said),
                 }
@@ -152,7 +152,10 @@ impl BackgroundBash {
             None => None,
         };
         attended.stop();
-        let mut output = attended.end().await.map_err(|error| not_run(&error, context))?;
+        let mut output = match attended.end().await {
+            Ok(output) => output,
+            Err(error) => return Ok(not_run_here(&error, context)),
+        };
         if output.exit == Exit::Cancelled && !context.cancel.is_cancelled() {
             output.exit = Exit::TimedOut { after: timeout };
         }
@@ -170,19 +173,22 @@ impl BackgroundBash {
         script: &str,
         output: Result<Output, CommandError>,
         context: &ToolContext,
-    ) -> Result<ToolOutput, String> {
-        let output = output.map_err(|error| not_run(&error, context))?;
+    ) -> ToolOutput {
+        let output = match output {
+            Ok(output) => output,
+            Err(error) => return not_run_here(&error, context),
+        };
         let exit = output.exit;
         let mut result = self.0.result(script, output, context).await;
         self.0.tell_time(exit, true, &mut result);
-        Ok(result)
+        result
     }
 }
 
-/// What the model reads when a command did not run.
-fn not_run(error: &CommandError, context: &ToolContext) -> String {
+/// Returns the result of a command that did not run, which is taken in.
+fn not_run_here(error: &CommandError, context: &ToolContext) -> ToolOutput {
     context.sandbox.note_run(false);
-    refusal(error)
+    not_run(error)
 }
 
 fn keep(attended: Attended, context: &ToolContext) -> Result<JobId, String> {

@@ -18,7 +18,8 @@ use tenon_sandbox::{
 
 use super::{
     limits::{of_limit, of_time},
-    listed, protected,
+    listed::{self, Held, WITHOUT_WALLS},
+    protected,
     refused_calls::worth_telling,
     said::Said,
     streams::joined,
@@ -129,7 +130,10 @@ impl Tool for Bash {
         let command = self.command(args.command.clone(), timeout, Endless::Refused, context)?;
         let mut show = |_: Stream, text: &str| context.progress.show(text);
         let output = context.sandbox.run(command, &context.cancel, &mut show).await;
-        let output = output.map_err(|error| refusal(&error))?;
+        let output = match output {
+            Ok(output) => output,
+            Err(error) => return Ok(not_run(&error)),
+        };
         let exit = output.exit;
         let mut result = self.result(&args.command, output, context).await;
         self.tell_time(exit, false, &mut result);
@@ -170,23 +174,20 @@ pub(super) fn only_reads(parsed: &shell::Parsed) -> bool {
     confines_writes() && shell::only_reads(parsed)
 }
 
-/// What the model reads when a command did not run.
-pub(super) fn refusal(error: &CommandError) -> String {
-    match error {
-        CommandError::Walls(walls) => {
-            let hint = walls.hint().map(|hint| format!(" To mend it: {hint}.")).unwrap_or_default();
-            let offer = match walls.missing {
-                // That is no fault of the machine's, and a command may have made it so.
-                Missing::Folder { .. }
-                | Missing::Helper
-                | Missing::Room
-                | Missing::NamesChanged => "",
-                _ => " The user can run without walls: --sandbox off.",
-            };
-            format!("{error}.{hint}{offer}")
-        }
-        _ => error.to_string(),
-    }
+/// The result of a command that did not run.
+pub(super) fn not_run(error: &CommandError) -> ToolOutput {
+    let CommandError::Walls(walls) = error else { return ToolOutput::error(error) };
+    let hint = walls.hint().map(|hint| format!(" To mend it: {hint}.")).unwrap_or_default();
+    let flag = match walls.missing {
+        // That is no fault of the machine's, and a command may have made it so.
+        Missing::Folder { .. } | Missing::Helper | Missing::Room | Missing::NamesChanged => None,
+        _ => Some(WITHOUT_WALLS.to_owned()),
+    };
+    let offer = flag.as_ref().map(|flag| format!(" The user can run without walls: {flag}."));
+    let offer = offer.unwrap_or_default();
+    let (wall, what) = ("tier".to_owned(), in_one_line(&error.to_string()));
+    let held = Held { wall, what, flag };
+    ToolOutput { held: vec![held], ..ToolOutput::error(format!("{error}.{hint}{offer}")) }
 }
 
 /// What the walls did to a command, a line each, for the model and for people.

@@ -11,12 +11,12 @@ use std::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{
-    Changes, Exit, JobEnd, JobId, JobReading, JobStatus, Jobs, Network, Output, ProtectedChange,
-    Tier, Workspace,
+    Changes, CommandError, Exit, JobEnd, JobId, JobReading, JobStatus, Jobs, Network, Output,
+    ProtectedChange, Tier, Workspace,
 };
 
 use super::{
-    bash::{Bash, Printed, ending, notes, only_reads, refusal},
+    bash::{Bash, Printed, ending, not_run, notes, only_reads},
     limits::of_limit,
     listed,
     protected::{Kept, lines, note_refused, where_kept},
@@ -146,7 +146,10 @@ pub(super) async fn read(
     let Some(reading) = jobs.read(id).await else { return Err(format!("there is no job {id}")) };
     let JobReading { status, pieces, left_out_bytes, spilled_to, .. } = reading;
     let JobReading { protected, blocked, refused, outside, moves, changes, .. } = reading;
-    let (first, is_error) = first_line(&status, why, spilled_to.as_deref())?;
+    let (first, is_error) = match first_line(&status, why, spilled_to.as_deref()) {
+        Ok(first) => first,
+        Err(error) => return Ok(not_run(error)),
+    };
     let printed = Printed { pieces: &pieces, left_out_bytes, spilled_to: spilled_to.as_deref() };
     let text = bash.shown(&printed, &context.workspace);
     let text = match (text.trim_end(), why) {
@@ -201,18 +204,18 @@ fn changed(changes: &Changes) -> String {
     }
 }
 
-/// Returns the first line of a result, and whether it is an error.
-fn first_line(
-    status: &JobStatus,
+/// Returns the first line of a result, and whether it is an error, or why the job did not run.
+fn first_line<'a>(
+    status: &'a JobStatus,
     why: Why,
     spilled_to: Option<&Path>,
-) -> Result<(String, bool), String> {
+) -> Result<(String, bool), &'a CommandError> {
     let id = status.id;
     let all = spilled_to
         .map(|path| format!("; all that it prints is in {}", path.display()))
         .unwrap_or_default();
     Ok(match (&status.end, why) {
-        (Some(JobEnd { exit: Err(error), .. }), _) => return Err(refusal(error)),
+        (Some(JobEnd { exit: Err(error), .. }), _) => return Err(error),
         (Some(JobEnd { exit: Ok(exit), .. }), _) => {
             let is_error = !matches!(exit, Exit::Code(0) | Exit::Cancelled);
             (format!("job {id} has ended: {}", ending(*exit)), is_error && why == Why::Started)

@@ -50,8 +50,11 @@ const NETWORK: &str = "network";
 /// Stands before the folder that would be added, where a sentence names it.
 const ADDS: &str = "--add-dir ";
 
+/// What takes the walls away, on the command line.
+pub(crate) const WITHOUT_WALLS: &str = "--sandbox off";
+
 /// What sentences name that would allow it.
-const FLAGS: [&str; 3] = ["--add-dir FOLDER", "--sandbox off", "--net on"];
+const FLAGS: [&str; 3] = ["--add-dir FOLDER", WITHOUT_WALLS, "--net on"];
 
 /// Returns a path as it stands in a sentence: in one line, in quotes where it could be taken for words of the
 /// sentence, and so that what a command calls a file is never read as a flag.

@@ -66,6 +66,7 @@ pub use function::tool;
 pub(crate) use jobs::{news as job_news, put_back_first};
 pub(crate) use judge::Judge;
 pub use listed::Held;
+pub(crate) use listed::WITHOUT_WALLS;
 pub(crate) use protected::answer_in;
 pub use recall::Recall;
 pub(crate) use recall::{RECALL_LIST, RecallTool};

@@ -1,6 +1,6 @@
 //! What a session does with the walls that its machine gives, and what it says of them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     program::{Place, Run},
@@ -26,6 +26,41 @@ fn where_the_machine_gives_tier_c_alone_hosts_stay_closed_and_commands_run() {
     let logs = place.logs();
     assert!(logs.contains("commands in tier C have no sockets"), "{logs}");
     assert!(!logs.contains("cannot be had"), "{logs}");
+}
+
+#[test]
+fn where_no_walls_are_to_be_had_the_list_names_the_command_and_what_would_allow_it() {
+    // The numbers of Landlock's system calls, which then are not there.
+    let taker = "import ctypes, os, struct, sys
+code = [(32, 0, 0, 0), (53, 0, 2, 444), (37, 1, 0, 446), (6, 0, 0, 0x50026), (6, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b''.join(struct.pack('HBBI', *it) for it in code))
+class Program(ctypes.Structure): _fields_ = [('count', ctypes.c_ushort), ('code', ctypes.c_void_p)]
+libc = ctypes.CDLL(None)
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(Program(len(code) // 8, ctypes.addressof(code)))):
+    sys.exit(99)
+os.execv(sys.argv[1], sys.argv[1:])";
+    let place = Place::new();
+    for more in [json!({}), json!({ "background": true })] {
+        let mut given = json!({ "command": "echo ran > ran" });
+        given.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let calls = json!([{ "name": "bash", "arguments": given }]);
+        let script = place.script(json!([{ "calls": calls }, { "text": "done" }]));
+        let arguments = ["--output-format", "json", "--model", &script, "go"];
+        let Ok(output) = place.tenon_by("python3", &["-c", taker], &arguments).output() else {
+            return skipped("there is no python3 here");
+        };
+        let run = Run::of(output);
+        if run.status == 99 {
+            return skipped("system calls cannot be taken away here");
+        }
+        let object: Value = serde_json::from_str(&run.ends_with(0).out).unwrap();
+        let [entry] = object["refused"].as_array().unwrap().as_slice() else { panic!("{object}") };
+        let told = |name: &str| entry[name].as_str().unwrap_or_default();
+        assert_eq!(["tool", "rule", "flag"].map(told), ["walls", "walls: tier", "--sandbox off"]);
+        assert_eq!(told("call_id"), "call_1_1");
+        assert!(told("subject").contains("nothing was run"), "{entry}");
+        assert!(!place.path("work/ran").exists());
+    }
 }
 
 #[test]
