@@ -272,13 +272,14 @@ pub enum ModelEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum CallEvent {
-    /// The policy decided, and a person where one was asked. What follows is the call itself.
+    /// The policy decided, and a person where one was asked; there is none where the mode alone allowed
+    /// the call. What follows is the call itself.
     CallDecided {
         /// The call.
         call_id: String,
         /// What was decided in the end.
         verdict: Verdict,
-        /// The rule that decided.
+        /// The rule that decided, or because of which a person was asked.
         rule: String,
         /// Whether a person was asked.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]

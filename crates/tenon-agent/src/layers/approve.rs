@@ -15,6 +15,10 @@ pub(super) struct Approval {
     pub verdict: Verdict,
     /// Whether a person was asked.
     pub asked: bool,
+    /// The rule that decided, or because of which a person was asked.
+    pub rule: String,
+    /// What would have allowed it, where nobody was asked.
+    pub flag: Option<String>,
     /// What is allowed from now on.
     pub lasting: Vec<Rule>,
     /// What was written down for later sessions.
@@ -22,9 +26,11 @@ pub(super) struct Approval {
 }
 
 impl Approval {
-    fn new(outcome: Result<ApprovedCall, String>, asked: bool) -> Self {
+    fn new(outcome: Result<ApprovedCall, String>, asked: bool, by: &Decision) -> Self {
         let verdict = if outcome.is_ok() { Verdict::Allow } else { Verdict::Deny };
-        Self { outcome, verdict, asked, lasting: Vec::new(), kept: None }
+        let flag = by.flag.clone().filter(|_| !asked && verdict == Verdict::Deny);
+        let (rule, lasting, kept) = (by.rule.clone(), Vec::new(), None);
+        Self { outcome, verdict, asked, rule, flag, lasting, kept }
     }
 }
 
@@ -41,19 +47,20 @@ pub(super) async fn approve(
     let (call_id, ShownCall { arguments, programs_set }) = (call.id.clone(), shown);
     let waiting = match judge(call, &decision) {
         Judged::Approved(call) => {
-            return Approval::new(Ok(call), false);
+            return Approval::new(Ok(call), false, &decision);
         }
         Judged::Refused(reason) => {
-            return Approval::new(Err(reason), false);
+            return Approval::new(Err(reason), false, &decision);
         }
         Judged::Waiting(waiting) => waiting,
     };
     let _one_at_a_time = turn_to_ask(asking, &call_id, front).await;
     let decision = again();
     if decision.verdict == Verdict::Allow {
-        return Approval::new(Ok(waiting.allowed()), false);
+        return Approval::new(Ok(waiting.allowed()), false, &decision);
     }
     let refusal = refusal(&decision);
+    let by = decision.clone();
     let (lasting, kept) = (decision.lifted_by.clone(), decision.always.clone());
     let question = Question {
         call_id,
@@ -65,19 +72,19 @@ pub(super) async fn approve(
         is_masked: false,
     };
     match front.ask(question).await {
-        Answer::Allow => Approval::new(Ok(waiting.allowed()), true),
+        Answer::Allow => Approval::new(Ok(waiting.allowed()), true, &by),
         Answer::AllowForSession => {
-            Approval { lasting, ..Approval::new(Ok(waiting.allowed()), true) }
+            Approval { lasting, ..Approval::new(Ok(waiting.allowed()), true, &by) }
         }
         Answer::AllowAlways if kept.is_some() => {
-            Approval { lasting, kept, ..Approval::new(Ok(waiting.allowed()), true) }
+            Approval { lasting, kept, ..Approval::new(Ok(waiting.allowed()), true, &by) }
         }
-        Answer::AllowAlways => Approval::new(Ok(waiting.allowed()), true),
+        Answer::AllowAlways => Approval::new(Ok(waiting.allowed()), true, &by),
         Answer::Deny(words) => {
             let words = words.map(|words| format!(" and said: {words}")).unwrap_or_default();
-            Approval::new(Err(format!("the user refused this call{words}")), true)
+            Approval::new(Err(format!("the user refused this call{words}")), true, &by)
         }
-        Answer::Nobody => Approval::new(Err(refusal), false),
+        Answer::Nobody => Approval::new(Err(refusal), false, &by),
     }
 }
 

@@ -275,7 +275,6 @@ impl Dispatch {
         {
             return Ok(answer);
         }
-        let (rule, flag) = (decision.rule.clone(), decision.flag.clone());
         let held = grant.held(&self.workspace, decision.verdict);
         let proposed = ProposedCall { id: call.id.clone(), arguments: prepared.arguments };
         let subject = grant.subject().unwrap_or(prepared.subject);
@@ -290,13 +289,15 @@ impl Dispatch {
         };
         // It did not run while it waited for an answer.
         *started = Instant::now();
-        if approval.asked || approval.verdict != Verdict::Allow {
+        // Most calls are allowed by the mode alone, and the log is not to grow by them.
+        let is_by_mode = approval.verdict == Verdict::Allow && approval.rule == self.mode.rule();
+        if approval.asked || !is_by_mode {
             recorder.record(CallEvent::CallDecided {
                 call_id: call.id.clone(),
                 verdict: approval.verdict,
-                rule,
+                rule: approval.rule,
                 asked: approval.asked,
-                flag: flag.filter(|_| !approval.asked && approval.verdict == Verdict::Deny),
+                flag: approval.flag,
             })?;
         }
         self.allow(approval.lasting, approval.kept.as_ref(), recorder)?;

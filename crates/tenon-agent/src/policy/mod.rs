@@ -340,7 +340,8 @@ fn by_rule(rule: &Rule) -> Decision {
 }
 
 impl Mode {
-    fn rule(self) -> &'static str {
+    /// What stands for a rule where the mode decided.
+    pub(crate) fn rule(self) -> &'static str {
         match self {
             Mode::ReadOnly => "mode: read-only",
             Mode::Ask => "mode: ask",

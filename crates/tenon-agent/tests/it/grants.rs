@@ -9,8 +9,8 @@ use std::{
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tenon_agent::{
-    Answer, CoreToolOptions, FrontEnd, Live, Mode, Origin, Question, Rule, Rules, Update, Verdict,
-    core_tools,
+    Answer, CallEvent, CoreToolOptions, FrontEnd, Live, Mode, Origin, Question, Rule, Rules,
+    SessionEvent, Update, Verdict, core_tools,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -173,6 +173,19 @@ async fn one_answer_for_the_session_settles_what_was_asked_for_at_the_same_time(
     let results = run(&mut bench, 1).await;
     assert!(results.iter().all(|(_, is_error)| !is_error), "{results:?}");
     assert_eq!(subjects(&bench).len(), 1);
+    let updates = bench.front.updates.lock().unwrap();
+    let decided = updates.iter().filter_map(|update| match update {
+        Update::Stored(record) => match &record.event {
+            SessionEvent::Call(CallEvent::CallDecided { rule, asked, .. }) => {
+                Some((&**rule, *asked))
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    let given = format!("read({}/**)", path.display());
+    let expected = [("built-in: path outside", true), (&*given, false), (&*given, false)];
+    assert_eq!(decided.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test]

@@ -186,6 +186,35 @@ fn a_yes_to_a_protected_file_or_a_command_outside_holds_for_once() {
 }
 
 #[test]
+fn a_rule_that_allowed_a_call_is_logged_and_what_the_mode_allowed_is_not() {
+    let place = Place::new();
+    place.config("allow = ['write(notes/**)']");
+    let write = |path: &str| ("write_file", json!({ "path": path, "content": "x" }));
+    let run = |command: &str| ("bash", json!({ "command": command }));
+    let git = "git init -q . && git reset -q --hard";
+    let calls = [write("other"), write("notes/a"), read("notes/a"), run("echo hi"), run(git)];
+    let script = place.script(turns(&calls));
+    let model = ["--model", &script, "--allow", "bash(git reset:*)"];
+    let decided = |more: &[&str]| -> Vec<Value> {
+        let arguments = [&model[..], &["--output-format", "stream-json"], more, &["go"]].concat();
+        let out = place.run(&arguments).ends_with(0).out;
+        let events = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let decided = events.filter(|event| event["type"] == "call_decided");
+        let said = ["verdict", "rule", "asked", "flag"];
+        decided.map(|event| said.iter().map(|name| event[name].clone()).collect()).collect()
+    };
+    let by = |rule: &str| json!(["allow", rule, null, null]);
+    let expected = [by("write(notes/**)"), by("bash(git reset:*)")];
+    assert_eq!(decided(&[]), expected);
+    assert_eq!(decided(&["--mode", "ask", "--allow", "bash", "--allow", "write_file"]).len(), 4);
+    for more in [&["--continue"][..], &["--continue", "--fork"]] {
+        assert_eq!(decided(more), expected, "{more:?}");
+        place.run(&["replay", "last"]).ends_with(0);
+        place.run(&["export", "last"]).ends_with(0);
+    }
+}
+
+#[test]
 fn a_command_that_was_let_out_of_the_walls_and_not_started_changed_nothing() {
     let place = Place::new();
     let outside = |command: &str| {
