@@ -62,6 +62,7 @@ pub use journal::{
 pub use links::{leads_into, led_to, links_to};
 pub use linux::inside::is_closed_in_proc;
 pub use linux::probe::{Kernel, Wish, confines_writes, is_closed_to_user, probe, runs_as_root};
+pub use linux::start_block::hide_variables;
 pub use linux::told::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS, SET_ID_BITS};
 pub use linux::within::within_walls;
 pub use missing::{Missing, SandboxError};

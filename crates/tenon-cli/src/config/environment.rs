@@ -13,7 +13,8 @@ use std::{
 };
 
 use tenon_agent::Places;
-use tenon_sandbox::{Mounts, Workspace};
+use tenon_model::{is_name_of_secret, is_secret};
+use tenon_sandbox::{Mounts, Workspace, hide_variables};
 
 use crate::{
     error::CliError,
@@ -45,9 +46,15 @@ pub(crate) struct Folders {
 }
 
 impl Environment {
-    /// Reads it.
+    /// Reads it. What the kernel shows of it has no secrets from then on.
     pub(crate) fn read() -> Self {
         let variables: BTreeMap<_, _> = std::env::vars_os().collect();
+        let secrets = variables.iter().filter(|(name, value)| {
+            let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+            is_name_of_secret(&name) || is_secret(&name, value.trim())
+        });
+        let secrets: Vec<&OsStr> = secrets.map(|(name, _)| name.as_os_str()).collect();
+        hide_variables(&secrets);
         // Without a current folder, every path that needs one says so when it is opened.
         let named = variables.get(OsStr::new("PWD")).map(PathBuf::from).filter(|it| is_here(it));
         let folder = named.or_else(|| std::env::current_dir().ok()).unwrap_or_default();

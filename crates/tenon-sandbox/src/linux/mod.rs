@@ -30,6 +30,7 @@ mod seccomp;
 pub(crate) mod set_id;
 mod shared_objects;
 mod shell;
+pub(crate) mod start_block;
 pub(crate) mod task;
 pub(crate) mod told;
 mod warm;

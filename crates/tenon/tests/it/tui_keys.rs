@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::{
+    skipped::skipped,
     terminal::{Home, Terminal},
     tui::{session, session_with},
 };
@@ -12,6 +13,7 @@ use crate::{
 const CTRL_D: &str = "\x04";
 const CTRL_G: &str = "\x07";
 const CTRL_R: &str = "\x12";
+const CTRL_U: &str = "\x15";
 const UP: &str = "\x1b[A";
 
 fn leave(mut terminal: Terminal) {
@@ -141,6 +143,37 @@ fn the_editor_gets_the_terminal_and_the_draft_and_gives_both_back() {
     terminal.wait_for("Read.", 1);
     leave(terminal);
     assert_eq!(home.logged("user_message", "prompt"), ["a draft cooked"]);
+}
+
+#[test]
+fn no_list_of_processes_shows_secrets_and_the_editor_has_them() {
+    const KEY: &str = "k-0a1b2c3d4e5f6g7h";
+    let home = Home::new(json!([]));
+    let editor = home.work().join("edit");
+    let script = format!("#!/bin/sh\n[ \"$MY_API_KEY\" = {KEY} ] && printf ' has it' >> \"$1\"\n");
+    std::fs::write(&editor, script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&editor, mode).unwrap();
+    let editor = editor.display().to_string();
+    let environment = [("A_NAME", "a"), ("MY_API_KEY", KEY), ("Z_NAME", "z"), ("EDITOR", &editor)];
+    let mut terminal = session_with(&home, (80, 60), &environment);
+    match std::fs::read(format!("/proc/{}/environ", terminal.process_id())) {
+        Ok(shown) => {
+            let shown = String::from_utf8(shown).unwrap();
+            assert!(!shown.contains(KEY), "{shown:?}");
+            let others = ["MY_API_KEY=\0", "A_NAME=a\0", "Z_NAME=z\0"];
+            assert!(others.iter().all(|other| shown.contains(other)), "{shown:?}");
+        }
+        Err(error) => {
+            assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+            skipped("only root looks into a program that holds keys");
+        }
+    }
+    terminal.press("draft");
+    terminal.press(CTRL_G);
+    terminal.wait_for("> draft has it", 1);
+    terminal.press(CTRL_U);
+    leave(terminal);
 }
 
 #[test]
