@@ -5,10 +5,12 @@
 //! command wrote. What this reader is not sure about it does not accept, and the caller then keeps
 //! the file as it was.
 
+mod filters;
 mod harmless;
 
 use std::{collections::HashSet, ops::Range, path::Path};
 
+pub(crate) use self::filters::required_filters;
 pub(crate) use self::harmless::is_address;
 use self::harmless::{is_harmless, is_local_address, remote_of};
 
@@ -37,11 +39,11 @@ struct Header {
 /// Parts of names of what only the user and a server know.
 const SECRETS: [&str; 5] = ["token", "pass", "secret", "extraheader", "cookie"];
 
-/// What is not harmless where a command says it, and is where the user does: what is ignored everywhere, how long
-/// things are kept, how dates look, and of servers whom to trust and how to speak.
+/// What is not harmless where a command says it, and is where the user does: what is ignored and which attributes files
+/// have everywhere, how long things are kept, how dates look, and of servers whom to trust and how to speak.
 const OF_USERS: [(&str, &str); 7] = [
     ("blame", "date"),
-    ("core", "checkstat excludesfile ignorestat trustctime usereplacerefs"),
+    ("core", "attributesfile checkstat excludesfile ignorestat trustctime usereplacerefs"),
     ("fetch", "all"),
     (
         "gc",
@@ -82,16 +84,16 @@ impl Entry {
         (&self.section, self.subsection.as_deref(), &self.name)
     }
 
-    /// Whether a command may have it of the user's own settings: it is no secret, and the only files that it names
-    /// are what is ignored everywhere, and whom to trust.
+    /// Whether a command may have it of the user's own settings: it is no secret, the only files that it names
+    /// are what is ignored, which attributes files have, and whom to trust, and the only programs filters.
     fn may_be_shared(&self, text: &str) -> bool {
         let whole = [self.subsection.as_deref().unwrap_or_default(), text].join(" ");
-        let is_secret = SECRETS.iter().any(|part| self.name.contains(part))
-            || whole.contains("://") && whole.contains('@');
+        let is_secret = SECRETS.iter().any(|part| self.name.contains(part)) || is_login(&whole);
         let is_of_users = OF_USERS.iter().any(|(section, names)| {
             self.section == *section && names.split(' ').any(|name| self.name == name)
         });
-        let may_be_read = !self.runs_a_program() || is_of_users;
+        let may_be_read =
+            !self.runs_a_program() || is_of_users || filters::may_be_shared(self, text);
         // A command has no key to sign with.
         may_be_read && !is_secret && self.name != "gpgsign"
     }
@@ -126,8 +128,9 @@ impl Entry {
     }
 }
 
-/// Returns what commands may have of the user's own settings: no program, no secret, nothing of signing,
-/// and no line of comment, which may be any of these. What stands for a file that they include says
+/// Returns what commands may have of the user's own settings: no program but filters, no secret, nothing of signing,
+/// and no line of comment, which may be any of these. Of a filter with a secret they have that git refuses without it.
+/// What stands for a file that they include says
 /// `included`, given the condition and the path. `None` for what cannot be read for sure.
 pub(crate) fn shared(
     text: &str,
@@ -140,9 +143,16 @@ pub(crate) fn shared(
             shared.push_str(&included(entry.subsection.as_deref(), &entry.value));
         } else if entry.may_be_shared(said) {
             shared.push_str(&format!("{}{}\n", entry.header(), said.trim_end()));
+        } else {
+            shared.extend(filters::instead(&entry));
         }
     }
     Some(shared)
+}
+
+/// Whether a text may have an address with a password in it.
+fn is_login(text: &str) -> bool {
+    text.contains("://") && text.contains('@')
 }
 
 /// Whether it is known for sure what settings say.

@@ -1,7 +1,7 @@
-//! What commands get of the user's settings for git: who commits, what is ignored, how things look. Files
-//! that they include come in their place, for the files themselves are out of sight.
+//! What commands get of the user's settings for git: who commits, what is ignored, how files are filtered, how things
+//! look. Files that they include come in their place, for the files themselves are out of sight.
 //!
-//! Left out are programs, secrets, and signatures, whose keys no command sees. No other file is followed from
+//! Left out are other programs than filters, secrets, and signatures, whose keys no command sees. No other file is followed from
 //! what lies in a folder of the session or is come to through one: a command may write it, and could name a
 //! file that it does not see.
 
@@ -24,8 +24,10 @@ const BYTES_MAX: u64 = 1 << 20;
 /// Beneath HOME, in the order in which git reads them.
 const FILES: [&str; 2] = [".config/git/config", ".gitconfig"];
 
-/// Where git looks for what is ignored everywhere, beneath HOME.
-const IGNORE: &str = ".config/git/ignore";
+/// The settings that name what is ignored, and which attributes files have, everywhere, and where git looks for that
+/// beneath HOME without them.
+const EVERYWHERE: [(&str, &str); 2] =
+    [("excludesFile", ".config/git/ignore"), ("attributesFile", ".config/git/attributes")];
 
 /// Returns files beneath `home` as commands see them, by their names in it.
 pub(super) fn git_settings(home: &Path, roots: &[PathBuf]) -> Vec<(&'static str, Vec<u8>)> {
@@ -33,15 +35,18 @@ pub(super) fn git_settings(home: &Path, roots: &[PathBuf]) -> Vec<(&'static str,
     let reading = Reading { home, roots, follows: FILES.iter().all(outside) };
     let of_files = FILES.iter().filter_map(|name| reading.shared(&home.join(name), DEPTH_MAX));
     let mut config: String = of_files.collect();
-    let ignore = match git_config::last(&config, "core", "excludesfile") {
-        Some(named) => reading.named(home, &named),
-        None => Some(home.join(IGNORE)),
-    };
+    config.push_str(&git_config::required_filters(&config));
     let mut shown = Vec::new();
-    let ignore = ignore.filter(|path| reading.may_follow(path));
-    if let Some(ignore) = ignore.and_then(|path| read(&path)) {
-        config.push_str(&format!("[core]\n\texcludesFile = ~/{IGNORE}\n"));
-        shown.push((IGNORE, ignore.into_bytes()));
+    for (setting, name) in EVERYWHERE {
+        let path = match git_config::last(&config, "core", &setting.to_lowercase()) {
+            Some(named) => reading.named(home, &named),
+            None => Some(home.join(name)),
+        };
+        let path = path.filter(|path| reading.may_follow(path));
+        if let Some(text) = path.and_then(|path| read(&path)) {
+            config.push_str(&format!("[core]\n\t{setting} = ~/{name}\n"));
+            shown.push((name, text.into_bytes()));
+        }
     }
     if !config.is_empty() {
         shown.push((".gitconfig", config.into_bytes()));
@@ -173,6 +178,35 @@ mod tests {
         let config = ("home/.gitconfig", "[core]\n\texcludesFile = work/a/secrets\n");
         let left = "[core]\n\texcludesFile = work/a/secrets\n";
         check(&[config, ("home/work/a/secrets", "x\n")], &[(".gitconfig", left)]);
+    }
+
+    #[test]
+    fn files_are_filtered_as_outside() {
+        let filter = "[filter \"x\"]\n\tclean = a\n[filter \"x\"]\n\tsmudge = b\n";
+        let config = "[include]\n\tpath = more\n[filter \"x\"]\n\tsmudge = b\n";
+        let set = "[filter \"x\"]\n\trequired = true\n[core]\n\tattributesFile = ~/.config/git/attributes\n";
+        let attributes = ("home/.config/git/attributes", "*.x filter=x\n");
+        let shown = format!("{filter}{set}");
+        check(
+            &[
+                ("home/.gitconfig", config),
+                ("home/more", "[filter \"x\"]\n\tclean = a\n\tother = c\n"),
+                attributes,
+            ],
+            &[(".config/git/attributes", "*.x filter=x\n"), (".gitconfig", &shown)],
+        );
+        let named = "[core]\n\tattributesFile = ~/mine\n";
+        let set = format!("{named}[core]\n\tattributesFile = ~/.config/git/attributes\n");
+        let expected = [(".config/git/attributes", "*.y filter=x\n"), (".gitconfig", &*set)];
+        check(
+            &[("home/.gitconfig", named), ("home/mine", "*.y filter=x\n"), attributes],
+            &expected,
+        );
+        let named = "[core]\n\tattributesFile = work/a/secrets\n";
+        check(
+            &[("home/.gitconfig", named), ("home/work/a/secrets", "x\n")],
+            &[(".gitconfig", named)],
+        );
     }
 
     #[test]

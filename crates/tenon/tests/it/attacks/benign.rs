@@ -111,6 +111,11 @@ pub(super) const ROWS: &[Row] = &[
     works!("settings of the home", "git init -q .; echo a > a; git add .; git commit -qm first; git log --format=%an; git status --short; git branch b; bash -lc true; echo found", &["Ada Real", "found"])
         .needs(&["git"])
         .never(&["[walls]", "denied", "fatal"]),
+    works!("git: filters and attributes of the home's settings", "git init -qb main; echo one > a.bin; git add .; git commit -qm one; git show HEAD:a.bin; git switch -qc side; echo two > a.bin; git commit -qam two; git switch -q main; cat a.bin; git status --short; echo end", &["filtered-one\none\nend"])
+        .prepare("printf '[filter \"x\"]\\n\\tclean = sed s/^/filtered-/\\n\\tsmudge = sed s/^filtered-//\\n[core]\\n\\tattributesFile = ~/.attributes\\n' >> $USERHOME/.gitconfig; echo '*.bin filter=x' > $USERHOME/.attributes")
+        .alone()
+        .needs(&["git"])
+        .never(&["[walls]", "denied", "fatal", "error:"]),
     works!("programs in a home with settings", "for p in 'npm --version' 'pip --version' 'python3 -c pass' 'node -e 0' 'make --version' 'curl --version' 'wget --version'; do command -v ${p%% *} > /dev/null || continue; $p > out 2>&1 || { echo $p; cat out; exit 1; }; done; cat out; echo all", &["all"])
         .never(&["[walls]", "denied"]),
     works!("a virtual terminal", "script -qc 'echo seen' /dev/null", &["seen"])

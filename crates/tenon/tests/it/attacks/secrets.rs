@@ -31,6 +31,12 @@ pub(super) const ROWS: &[Row] = &[
     shows!("keys of clouds", "$USERHOME/.aws/* $USERHOME/.azure/* $USERHOME/.config/gcloud/* $USERHOME/.kube/*"),
     shows!("keys of registries", "$USERHOME/.npmrc $USERHOME/.pypirc $USERHOME/.docker/config.json $USERHOME/.cargo/credentials.toml"),
     shows!("keys of git", "$USERHOME/.git-credentials $USERHOME/.netrc $USERHOME/.config/gh/*"),
+    row("keys in filters of git", &[Call::Script("exec 2>&1; git init -q .; git config -l; cat ~/.gitconfig; echo one > a; git add a; git status --short")])
+        .prepare("printf '[filter \"x\"]\\n\\tclean = openssl enc -pass pass:tok-4f9a2c7e1b8d\\n' >> $USERHOME/.gitconfig; echo 'a filter=x' > .gitattributes")
+        .alone()
+        .needs(&["git"])
+        .prints(&["a: clean filter 'x' failed", "?? a"])
+        .never(&["tok-4f9a2c7e1b8d"]),
     shows!("keyrings", "$USERHOME/.gnupg/* $USERHOME/.local/share/keyrings/* $USERHOME/.password-store/*"),
     shows!("history and notes", "$USERHOME/.bash_history $USERHOME/.env $USERHOME/notes.txt"),
     shows!("tenon's settings", "$USERHOME/.config/tenon/*"),
