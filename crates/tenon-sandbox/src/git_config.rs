@@ -111,13 +111,7 @@ impl Entry {
 
     /// As it stands above the entries of a section.
     fn header(&self) -> String {
-        match &self.subsection {
-            Some(name) => {
-                let name = name.replace('\\', "\\\\").replace('"', "\\\"");
-                format!("[{} \"{name}\"]\n\t", self.section)
-            }
-            None => format!("[{}]\n\t", self.section),
-        }
+        header(&self.section, self.subsection.as_deref())
     }
 
     fn shown(&self) -> String {
@@ -148,6 +142,21 @@ pub(crate) fn shared(
         }
     }
     Some(shared)
+}
+
+/// Returns the lines that include a file under a condition.
+pub(crate) fn include_if(condition: &str, path: &str) -> String {
+    format!("{}path = {path}\n", header("includeIf", Some(condition)))
+}
+
+fn header(section: &str, subsection: Option<&str>) -> String {
+    match subsection {
+        Some(name) => {
+            let name = name.replace('\\', "\\\\").replace('"', "\\\"");
+            format!("[{section} \"{name}\"]\n\t")
+        }
+        None => format!("[{section}]\n\t"),
+    }
 }
 
 /// Whether a text may have an address with a password in it.

@@ -1,5 +1,6 @@
 //! What commands get of the user's settings for git: who commits, what is ignored, how files are filtered, how things
-//! look. Files that they include come in their place, for the files themselves are out of sight.
+//! look. Files that they include come in their place, for the files themselves are out of sight; what they include under
+//! a condition comes as a file of its own, so that git decides whether it holds.
 //!
 //! Left out are other programs than filters, secrets, and signatures, whose keys no command sees. No other file is followed from
 //! what lies in a folder of the session or is come to through one: a command may write it, and could name a
@@ -24,35 +25,49 @@ const BYTES_MAX: u64 = 1 << 20;
 /// Beneath HOME, in the order in which git reads them.
 const FILES: [&str; 2] = [".config/git/config", ".gitconfig"];
 
+/// How the names of files begin that stand for what is included under a condition, beneath HOME.
+const INCLUDED: &str = ".config/git/included-";
+
+/// How many there are at most.
+const INCLUDED_MAX: usize = 64;
+
 /// The settings that name what is ignored, and which attributes files have, everywhere, and where git looks for that
 /// beneath HOME without them.
 const EVERYWHERE: [(&str, &str); 2] =
     [("excludesFile", ".config/git/ignore"), ("attributesFile", ".config/git/attributes")];
 
 /// Returns files beneath `home` as commands see them, by their names in it.
-pub(super) fn git_settings(home: &Path, roots: &[PathBuf]) -> Vec<(&'static str, Vec<u8>)> {
+pub(super) fn git_settings(home: &Path, roots: &[PathBuf]) -> Files {
     let outside = |name: &&str| is_outside(&home.join(name), roots);
     let reading = Reading { home, roots, follows: FILES.iter().all(outside) };
-    let of_files = FILES.iter().filter_map(|name| reading.shared(&home.join(name), DEPTH_MAX));
-    let mut config: String = of_files.collect();
+    let mut shown = Files::new();
+    let text_of = |mut files: Option<&mut Files>| -> String {
+        let text = |name| reading.shared(&home.join(name), DEPTH_MAX, &mut files);
+        FILES.iter().filter_map(text).collect()
+    };
+    // With what holds for the session's own repositories in its place.
+    let all = text_of(None);
+    let mut config = text_of(Some(&mut shown));
     config.push_str(&git_config::required_filters(&config));
-    let mut shown = Vec::new();
     for (setting, name) in EVERYWHERE {
-        let path = match git_config::last(&config, "core", &setting.to_lowercase()) {
+        let path = match git_config::last(&all, "core", &setting.to_lowercase()) {
             Some(named) => reading.named(home, &named),
             None => Some(home.join(name)),
         };
         let path = path.filter(|path| reading.may_follow(path));
         if let Some(text) = path.and_then(|path| read(&path)) {
             config.push_str(&format!("[core]\n\t{setting} = ~/{name}\n"));
-            shown.push((name, text.into_bytes()));
+            shown.push((name.to_owned(), text.into_bytes()));
         }
     }
     if !config.is_empty() {
-        shown.push((".gitconfig", config.into_bytes()));
+        shown.push((".gitconfig".to_owned(), config.into_bytes()));
     }
     shown
 }
+
+/// Files by their names beneath HOME.
+type Files = Vec<(String, Vec<u8>)>;
 
 struct Reading<'a> {
     home: &'a Path,
@@ -62,16 +77,41 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Returns what commands get of a file, with what it includes.
-    fn shared(&self, path: &Path, deeper: usize) -> Option<String> {
+    /// Returns what commands get of a file, with what it includes. What it includes under a condition is put among
+    /// `files`; where there are none, it stands in its place if the condition holds.
+    fn shared(&self, path: &Path, deeper: usize, files: &mut Option<&mut Files>) -> Option<String> {
         let text = read(path)?;
         let folder = path.parent()?;
         git_config::shared(&text, &mut |condition, included| {
-            let holds = condition.is_none_or(|condition| self.holds(condition));
-            let included = self.named(folder, included).filter(|_| holds && deeper > 0);
+            let included = self.named(folder, included).filter(|_| deeper > 0);
             let included = included.filter(|path| self.may_follow(path));
-            included.and_then(|path| self.shared(&path, deeper - 1)).unwrap_or_default()
+            let in_place = files.is_none() && condition.is_none_or(|it| self.holds(it));
+            let has_room = files.as_ref().is_some_and(|files| files.len() < INCLUDED_MAX);
+            let Some(included) = included.filter(|_| in_place || has_room) else {
+                return String::new();
+            };
+            let mut text = self.shared(&included, deeper - 1, files).unwrap_or_default();
+            let (Some(condition), Some(files)) = (condition, files.as_mut()) else { return text };
+            if text.is_empty() {
+                return text;
+            }
+            text.push_str(&git_config::required_filters(&text));
+            let name = format!("{INCLUDED}{}", files.len());
+            files.push((name.clone(), text.into_bytes()));
+            git_config::include_if(&self.placed(folder, condition), &format!("~/{name}"))
         })
+    }
+
+    /// Returns a condition as it stands in another file, for another home.
+    fn placed(&self, folder: &Path, condition: &str) -> String {
+        let Some((kind, pattern)) = condition.split_once(':') else { return condition.to_owned() };
+        let base = match pattern.split_once('/') {
+            Some(("~", rest)) if kind.starts_with("gitdir") => Some((self.home, rest)),
+            Some((".", rest)) if kind.starts_with("gitdir") => Some((folder, rest)),
+            _ => None,
+        };
+        let base = base.and_then(|(base, rest)| Some((base.to_str()?, rest)));
+        base.map_or(condition.to_owned(), |(base, rest)| format!("{kind}:{base}/{rest}"))
     }
 
     fn may_follow(&self, path: &Path) -> bool {
@@ -129,10 +169,9 @@ mod tests {
             std::fs::write(path, text.replace("TOP", top.to_str().unwrap())).unwrap();
         }
         let shown = git_settings(&top.join("home"), &[top.join("home/work/a")]);
-        let shown: Vec<(&str, &str)> = shown
-            .iter()
-            .map(|(name, bytes)| (*name, std::str::from_utf8(bytes).unwrap()))
-            .collect();
+        let said = |bytes| String::from_utf8(bytes).unwrap().replace(top.to_str().unwrap(), "TOP");
+        let shown: Vec<_> = shown.into_iter().map(|(name, bytes)| (name, said(bytes))).collect();
+        let shown: Vec<_> = shown.iter().map(|(name, text)| (&**name, &**text)).collect();
         assert_eq!(shown, expected);
     }
 
@@ -148,22 +187,53 @@ mod tests {
 
     #[test]
     fn included_files_stand_in_their_place() {
-        let config = "[include]\n\tpath = .gitconfig.local\n[includeIf \"gitdir:~/work/\"]\n\
-                      \tpath = ~/at-work\n[includeIf \"gitdir:~/play/\"]\n\tpath = ~/at-play\n\
-                      [include]\n\tpath = work/a/of-the-workspace\n[color]\n\tui = never\n";
-        let shared = "[user]\n\tname = n\n[user]\n\temail = w\n[color]\n\tui = never\n";
+        let config = "[include]\n\tpath = .gitconfig.local\n[include]\n\tpath = work/a/of-the-workspace\n\
+                      [color]\n\tui = never\n";
         check(
             &[
                 ("home/.gitconfig", config),
                 ("home/.gitconfig.local", "[user]\n\tname = n\n[alias]\n\tx = !x\n"),
-                ("home/at-work", "[user]\n\temail = w\n"),
-                ("home/at-play", "[user]\n\temail = p\n"),
                 ("home/work/a/of-the-workspace", "[include]\n\tpath = ~/secret\n"),
                 ("home/secret", "[user]\n\tname = secret\n"),
             ],
-            &[(".gitconfig", shared)],
+            &[(".gitconfig", "[user]\n\tname = n\n[color]\n\tui = never\n")],
         );
         check(&[("home/.gitconfig", "[include]\n\tpath = .gitconfig\n")], &[]);
+    }
+
+    #[test]
+    fn git_decides_what_is_included_under_a_condition() {
+        for (said, shown) in [
+            ("gitdir:~/work/", "gitdir:TOP/home/work/"),
+            ("gitdir/i:./Work/*/.git", "gitdir/i:TOP/home/Work/*/.git"),
+            ("gitdir:**/work/**", "gitdir:**/work/**"),
+            ("onbranch:~/main", "onbranch:~/main"),
+            (r"hasconfig:remote.*.url:\\a", r"hasconfig:remote.*.url:\\a"),
+        ] {
+            let filter = "[filter \"x\"]\n\tclean = a\n";
+            let (required, last) =
+                ("\trequired = true\n\tsmudge = cat\n", "[color]\n\tui = never\n");
+            let config = format!("[includeIf \"{said}\"]\n\tpath = ~/more\n{last}");
+            let more = format!("{filter}[includeIf \"onbranch:b\"]\n\tpath = most\n");
+            let inner = "[includeIf \"onbranch:b\"]\n\tpath = ~/.config/git/included-0\n";
+            let expected =
+                format!("[includeIf \"{shown}\"]\n\tpath = ~/.config/git/included-1\n{last}");
+            check(
+                &[
+                    ("home/.gitconfig", &config),
+                    ("home/more", &more),
+                    ("home/most", "[user]\n\temail = w\n\tsigningKey = k\n"),
+                ],
+                &[
+                    (".config/git/included-0", "[user]\n\temail = w\n"),
+                    (
+                        ".config/git/included-1",
+                        &format!("{filter}{inner}[filter \"x\"]\n{required}"),
+                    ),
+                    (".gitconfig", &expected),
+                ],
+            );
+        }
     }
 
     #[test]
