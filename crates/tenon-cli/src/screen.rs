@@ -218,8 +218,9 @@ impl Screen {
         });
     }
 
-    /// Says that commands are not confined; to be said again with each turn.
+    /// Says that commands are not confined, in a word also from now on; to be said again with each turn.
     pub(crate) fn say_unconfined(&self) {
+        self.with(|renderer| renderer.without_walls = true);
         self.say(&unconfined(&self.style()));
     }
 

@@ -21,7 +21,7 @@ use tenon_agent::{
 };
 use tenon_model::{ContentBlock, Message, ToolCall, visible};
 
-use self::{frame::Frame, markdown::Markdown, summary::Used};
+use self::{frame::Frame, line::Line, markdown::Markdown, summary::Used};
 pub(crate) use self::{
     style::{Meaning, Piece, Style, Theme},
     summary::{duration, failure, grouped, money, unconfined},
@@ -52,6 +52,8 @@ pub(crate) struct Renderer {
     pub without_prose: bool,
     /// Whether what is waited for is left out, because it is said elsewhere.
     pub without_waiting: bool,
+    /// Whether commands run without walls, which stands behind what is waited for and at the end.
+    pub without_walls: bool,
     replay: bool,
     /// Whether results are shown whole.
     whole: bool,
@@ -68,7 +70,7 @@ pub(crate) struct Renderer {
     held: usize,
     /// Whether prose of the reply that is being written was printed already.
     streamed: bool,
-    waiting: Option<String>,
+    waiting: Option<Line>,
 }
 
 /// A call that has begun.
@@ -155,6 +157,7 @@ impl Renderer {
             style,
             without_prose: false,
             without_waiting: false,
+            without_walls: false,
             replay: false,
             whole: false,
             formatted: false,
@@ -266,6 +269,7 @@ impl Renderer {
                     cost: *cost,
                     steps: *steps,
                     duration_ms: *duration_ms,
+                    without_walls: self.without_walls,
                 };
                 self.drawn.shown.push_str(&summary::used(&used, &self.style));
                 let stamp = receipt.as_ref().map(|made| summary::stamp(made, &self.style));
@@ -564,12 +568,11 @@ impl Renderer {
         if !self.style.redraws || self.without_waiting || self.above == Above::Prose {
             return;
         }
-        // The last column stays free: a full line would wrap, and only half of it be erased.
-        let text = measure::cut(text, self.style.width.saturating_sub(1)).text;
-        if self.waiting.as_deref() != Some(text.as_str()) {
+        let line = summary::waited_for(text, self.without_walls, &self.style);
+        if self.waiting.as_ref() != Some(&line) {
             self.erase();
-            self.drawn.shown.push_str(&self.style.paint(Meaning::Aside, &text));
-            self.waiting = Some(text);
+            self.drawn.shown.push_str(&line.paint(&self.style));
+            self.waiting = Some(line);
         }
     }
 

@@ -1,4 +1,5 @@
-//! The sentences at the end of a turn: how it ended, what it used, what to do about it.
+//! The sentences of a turn: what is waited for, and at its end how it ended, what it used, what to do
+//! about it.
 
 use tenon_agent::{Compaction, EndReason, Receipt, Unproven, Verification};
 use tenon_model::{Usage, visible};
@@ -6,12 +7,16 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{
     line::Line,
+    measure,
     style::{Meaning, Style},
 };
 use crate::texts::{Language, Text, translated};
 
 /// What stands between the parts of a line.
 const BETWEEN: &str = " · ";
+
+/// Columns in which less of what is waited for would say nothing.
+const WAITING_COLUMNS_LEAST: usize = 4;
 
 /// What a turn used.
 pub(super) struct Used {
@@ -20,10 +25,29 @@ pub(super) struct Used {
     pub cost: Option<f64>,
     pub steps: u32,
     pub duration_ms: u64,
+    pub without_walls: bool,
 }
 
-/// Returns how the turn ended, steps, tokens in, cached and out, time, and cost where it is known:
-/// one line, or as many as a narrow terminal needs.
+/// Returns in one row what is waited for; `text` is safe to print. That there are no walls is never cut off.
+pub(super) fn waited_for(text: &str, without_walls: bool, style: &Style) -> Line {
+    // The last column stays free: a full line would wrap, and only half of it be erased.
+    let columns = style.width.saturating_sub(1);
+    if !without_walls {
+        return Line::of(Meaning::Aside, &measure::cut(text, columns).text);
+    }
+    let mark = Line::of(Meaning::Error, style.say(Text::StatusUnconfined));
+    let room = columns.saturating_sub(BETWEEN.width() + mark.width());
+    if room < WAITING_COLUMNS_LEAST {
+        return mark.cut(columns);
+    }
+    let text = measure::cut(text, room).text;
+    let mut line = Line::of(Meaning::Aside, &format!("{text}{BETWEEN}"));
+    line.append(&mark);
+    line
+}
+
+/// Returns how the turn ended, steps, tokens in, cached and out, time, cost where it is known, and
+/// whether there were no walls: one line, or as many as a narrow terminal needs.
 pub(super) fn used(used: &Used, style: &Style) -> String {
     let language = style.language;
     let (meaning, word) = match used.reason {
@@ -44,13 +68,17 @@ pub(super) fn used(used: &Used, style: &Style) -> String {
     let time = duration(used.duration_ms, style);
     let mut line = Line::of(meaning, style.say(word));
     let mut drawn = String::new();
-    for part in [steps, tokens, time].into_iter().chain(used.cost.map(money)) {
+    let asides = [steps, tokens, time].into_iter().chain(used.cost.map(money));
+    let no_walls = used.without_walls.then(|| style.say(Text::StatusUnconfined).to_owned());
+    let parts = asides.map(|part| (Meaning::Aside, part));
+    for (meaning, part) in parts.chain(no_walls.map(|said| (Meaning::Error, said))) {
         // A terminal would break a word where its row ends.
         if style.redraws && line.width() + BETWEEN.width() + part.width() > style.width {
             drawn.push_str(&format!("{}\n", line.paint(style)));
-            line = Line::of(Meaning::Aside, &part);
+            line = Line::of(meaning, &part);
         } else {
-            line.push(Meaning::Aside, &format!("{BETWEEN}{part}"));
+            line.push(Meaning::Aside, BETWEEN);
+            line.push(meaning, &part);
         }
     }
     format!("{drawn}{}\n", line.paint(style))
@@ -244,6 +272,7 @@ mod tests {
             cost: Some(0.0123),
             steps: 3,
             duration_ms: 4_200,
+            without_walls: false,
         };
         assert_eq!(
             used(&turn, &STYLE),

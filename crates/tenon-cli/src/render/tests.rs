@@ -327,6 +327,39 @@ fn what_is_waited_for_leaves_no_trace() {
 }
 
 #[test]
+fn that_there_are_no_walls_stands_in_red_behind_what_is_waited_for_and_at_the_end() {
+    let updates = [
+        Update::Stored(Arc::new(user("hi"))),
+        Update::Live(Live::ThinkingDelta("hm".into())),
+        Update::Stored(Arc::new(started(
+            "a",
+            "bash",
+            "for n in $(seq 200); do echo 汉字 $n; done",
+        ))),
+        Update::Live(Live::CallOutput { call_id: "a".into(), text: "汉字 200".repeat(20) }),
+        Update::Stored(Arc::new(answered("a", View::text("done"), false))),
+        Update::Stored(Arc::new(ended(EndReason::Finished))),
+    ];
+    for (language, word) in [(Language::English, "no walls"), (Language::Chinese, "无沙箱")] {
+        for (width, colour) in [(12, true), (20, true), (40, true), (80, true), (80, false)] {
+            let style = Style { width, colour, redraws: true, language, ..STYLE };
+            let mut renderer = Renderer::new(style);
+            renderer.without_walls = true;
+            let mark = style.paint(Meaning::Error, word);
+            let mut drawn = String::new();
+            for update in &updates {
+                drawn.push_str(&renderer.update(update).shown);
+                assert!(drawn.trim_end().ends_with(&mark), "{width}: {drawn:?}");
+                let rows = on_terminal(&drawn, width as u16);
+                let last = rows.iter().rev().find(|row| !row.is_empty()).unwrap();
+                assert!(last.ends_with(word), "{width}: {rows:#?}");
+            }
+            assert_eq!(drawn.contains("\u{1b}[31m"), colour);
+        }
+    }
+}
+
+#[test]
 fn calls_that_run_side_by_side_never_mix() {
     let drawn = transcript(
         &[

@@ -203,6 +203,33 @@ fn colour_is_for_terminals_without_no_color() {
 }
 
 #[test]
+fn that_there_are_no_walls_is_red_for_as_long_as_a_run_on_a_terminal_lasts() {
+    let command = "until [ -e go ]; do sleep 0.01; done";
+    for (columns, variable, mark) in [
+        (20, ("LANG", "C.UTF-8"), "\x1b[31mno walls\x1b"),
+        (40, ("LANG", "zh_CN.UTF-8"), "\x1b[31m无沙箱\x1b"),
+        (80, ("NO_COLOR", "1"), "bash until [ -e go ]; do sleep 0.01; done … · no walls"),
+    ] {
+        let home = Home::new(json!([
+            {"calls": [{"name": "bash", "arguments": {"command": command}}]},
+            {"text": "Done."},
+        ]));
+        let flags = ["--sandbox", "off", "--allow", "bash", "wait"];
+        let mut terminal = Terminal::start(&home, &flags, columns, &[variable]);
+        terminal.wait_until("call", |screen| {
+            let last = screen.lines().last().unwrap_or_default();
+            let of_call = last.starts_with("Running") || last.starts_with("正在运行");
+            of_call && (last.ends_with(" · no walls") || last.ends_with(" · 无沙箱"))
+        });
+        assert!(terminal.raw().trim_end_matches("[0m").ends_with(mark), "{:?}", terminal.raw());
+        std::fs::write(home.work().join("go"), "").unwrap();
+        assert_eq!(terminal.exit_code(), 0);
+        let screen = terminal.screen();
+        assert!(screen.ends_with("no walls") || screen.ends_with("无沙箱"), "{screen}");
+    }
+}
+
+#[test]
 fn ctrl_c_ends_a_run_with_130_and_a_whole_log() {
     let home = Home::new(json!([{"delay_ms": 600_000, "text": "never"}]));
     let mut terminal = Terminal::start(&home, &["hi"], 80, &[]);
