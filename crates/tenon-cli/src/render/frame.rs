@@ -15,7 +15,7 @@ use crate::texts::Text;
 
 /// What begins a sentence of tenon's own in a result. It is shown whole, since it ends with what
 /// would allow a refused call.
-const SENTENCES: [&str; 3] = ["Error: ", "[walls] ", "needs the user's yes"];
+const SENTENCES: [&str; 2] = ["Error: ", "[walls] "];
 
 /// Enough for each of them and a path or a command that is named in it, however narrow the screen is.
 const SENTENCE_CHARS_MAX: usize = 800;
@@ -49,6 +49,8 @@ pub(super) struct Frame<'a> {
     pub subject: &'a str,
     /// What people see of the result, and the result itself; none if there was no answer.
     pub answer: Option<(&'a View, &'a str)>,
+    /// Whether it did not run because it may not: then the answer is a sentence of tenon's own, or a person's.
+    pub refused: bool,
     /// What became of it.
     pub footer: &'a [Piece],
     /// What it changed, in one line, which is shown whole: beside the footer if there is room, else above it.
@@ -63,8 +65,8 @@ pub(super) struct Frame<'a> {
 /// Draws `frame`, ending in a line end.
 pub(super) fn draw(frame: &Frame<'_>, style: &Style) -> String {
     let width = style.width.max(WIDTH_MIN);
-    let mut canvas =
-        Canvas { style, width, whole: frame.whole, open: frame.open, drawn: String::new() };
+    let Frame { refused, whole, open, .. } = *frame;
+    let mut canvas = Canvas { style, width, refused, whole, open, drawn: String::new() };
     let name = visible(frame.name);
     let subject = visible(frame.subject.trim_end());
     let name = measure::cut(&name, canvas.width - CORNERS);
@@ -109,6 +111,7 @@ fn edge_width(pieces: &[Piece]) -> usize {
 struct Canvas<'a> {
     style: &'a Style,
     width: usize,
+    refused: bool,
     whole: bool,
     open: bool,
     drawn: String,
@@ -156,7 +159,7 @@ impl Canvas<'_> {
         let shown = printed.min(self.most(fits));
         for line in text.lines().take(shown) {
             let line = visible(line);
-            if SENTENCES.iter().any(|start| line.starts_with(start)) {
+            if self.refused || SENTENCES.iter().any(|start| line.starts_with(start)) {
                 self.own(&line, 1);
             } else {
                 let row = measure::cut(&line, self.width - EDGES);
@@ -301,9 +304,9 @@ mod tests {
         let (language, theme) = (Language::English, Theme::Terminal);
         let style = Style { width, colour: false, redraws: false, language, theme };
         let (answer, footer) = (Some((view, result)), &[][..]);
-        let (whole, open) = (false, false);
+        let (refused, whole, open) = (false, false, false);
         let (name, subject, changes) = ("bash", "x", "");
-        let frame = Frame { name, subject, answer, footer, changes, whole, open };
+        let frame = Frame { name, subject, answer, refused, footer, changes, whole, open };
         let drawn = draw(&frame, &style);
         let rows = drawn.lines().filter_map(|row| row.strip_prefix("│ ")?.strip_suffix('│'));
         rows.map(str::trim_end).collect()

@@ -477,6 +477,7 @@ impl Renderer {
             name: &open.call.name,
             subject: &open.subject,
             answer,
+            refused: matches!(open.decided, Some((Verdict::Deny, _))),
             footer,
             changes: &changes,
             whole: self.whole,

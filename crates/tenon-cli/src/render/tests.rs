@@ -290,6 +290,49 @@ fn the_edge_is_straight_on_a_terminal_that_draws_joined_emoji_apart() {
     }
 }
 
+/// Returns a call that was refused with this answer.
+fn refused(answer: &str) -> Vec<Record> {
+    let decided = CallEvent::CallDecided {
+        call_id: "a".into(),
+        verdict: Verdict::Deny,
+        rule: "built-in: closed place".into(),
+        asked: false,
+        flag: None,
+    };
+    let subject = "/proc/1/environ";
+    vec![
+        started("a", "read_file", subject),
+        record(decided),
+        answered("a", View::text(answer), true),
+    ]
+}
+
+#[test]
+fn a_refusal_is_shown_whole() {
+    let closed = "Error: Path escapes workspace: /proc/1/environ\nrefused by the rule built-in: closed place: \
+                  nobody is asked about that place, and no flag or rule allows it: it is the kernel's";
+    let said = "Error: Path escapes workspace: /etc/a\nthe user refused this call and said: not this one, \
+                which is of another project\nand not the one beside it, either, for as long as we are here";
+    for answer in [closed, said] {
+        let records = refused(answer);
+        for width in [40, 80, 110] {
+            let style = Style { width, ..STYLE };
+            check_straight(&transcript(&records, &style), width);
+            for drawn in [transcript(&records, &style), transcript_as_live(&records, &style)] {
+                let within = |row: &str| row.strip_prefix("│ ").map(|row| row.replace('│', ""));
+                let rows: Vec<String> = drawn.lines().filter_map(within).collect();
+                assert_eq!(
+                    rows.concat().replace(' ', ""),
+                    answer.replace([' ', '\n'], ""),
+                    "{drawn}"
+                );
+            }
+        }
+    }
+    let drawn = transcript(&refused(&"words ".repeat(10_000)), &STYLE);
+    assert!(drawn.lines().count() < 16 && drawn.contains('…'), "{drawn}");
+}
+
 #[test]
 fn what_is_waited_for_leaves_no_trace() {
     let style = Style { redraws: true, ..STYLE };
