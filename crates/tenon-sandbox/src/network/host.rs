@@ -49,6 +49,21 @@ impl HostRule {
         self.port
     }
 
+    /// Whether the rule names an address of IPv4's loopback.
+    pub(super) fn is_of_loopback(&self) -> bool {
+        matches!(self.pattern, Pattern::Exactly(Host::Address(IpAddr::V4(named))) if named.is_loopback())
+    }
+
+    /// Whether the rule names this host, or one beneath its name.
+    pub(super) fn reaches(&self, name: &HostName) -> bool {
+        match &self.pattern {
+            Pattern::Exactly(Host::Name(named)) | Pattern::Under(named) => {
+                named == name || named.is_under(name) || self.names(&Host::Name(name.clone()))
+            }
+            Pattern::Exactly(Host::Address(_)) => false,
+        }
+    }
+
     pub(super) fn names(&self, host: &Host) -> bool {
         match (&self.pattern, host) {
             (Pattern::Exactly(named), host) => named == host,

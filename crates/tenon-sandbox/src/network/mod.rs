@@ -221,17 +221,8 @@ impl Proxy {
     /// Returns which of the names by which commands reach their own loopback they do not ask for here:
     /// those that no rule speaks of. One of a rule is this machine's.
     pub(crate) fn names_inside(&self) -> String {
-        let rules = self.shared.rules.borrow();
-        let is_inside = |name: &&str| {
-            let host = if name.contains(':') { format!("[{name}]") } else { (*name).to_owned() };
-            Host::parse(&host).is_ok_and(|host| !rules.names(&host))
-        };
-        // Servers print the last two as their address.
-        ["localhost", "127.0.0.1", "::1", "0.0.0.0", "::"]
-            .into_iter()
-            .filter(is_inside)
-            .collect::<Vec<_>>()
-            .join(",")
+        let own = rustix::system::uname();
+        self.shared.rules.borrow().names_inside(&own.nodename().to_string_lossy())
     }
 
     /// Serves the commands that see this listener, until the returned future is dropped, which

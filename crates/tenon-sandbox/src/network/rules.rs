@@ -64,6 +64,34 @@ impl Rules {
         self.allowed().any(|rule| rule.names(host))
     }
 
+    /// Returns which of the names by which commands reach their own loopback no rule speaks of, as `no_proxy`
+    /// takes them. `own` is what the machine calls itself, which may be no host's name.
+    pub(super) fn names_inside(&self, own: &str) -> String {
+        let is_inside = |name: &&str| {
+            let host = if name.contains(':') { format!("[{name}]") } else { (*name).to_owned() };
+            Host::parse(&host).is_ok_and(|host| !self.names(&host))
+        };
+        // Servers print the last two as their address.
+        let names =
+            ["localhost", "127.0.0.1", "::1", "0.0.0.0", "::"].into_iter().filter(is_inside);
+        let mut inside: Vec<String> = names.map(str::to_owned).collect();
+        // Python's urllib compares an address of IPv6 as it stands in the URL.
+        for name in ["::1", "::"].iter().filter(|name| is_inside(name)) {
+            inside.push(format!("[{name}]"));
+        }
+        if !self.allowed().any(HostRule::is_of_loopback) {
+            inside.push("127.0.0.0/8".to_owned());
+        }
+        // A name in this list is that of all hosts beneath it, too.
+        if let Ok(Host::Name(own)) = Host::parse(own)
+            && !self.allowed().any(|rule| rule.reaches(&own))
+            && own.as_str() != "localhost"
+        {
+            inside.push(own.as_str().to_owned());
+        }
+        inside.join(",")
+    }
+
     /// Says whether an address that a name led to may be dialled: a public one, or one that a
     /// rule names together with its port. `localhost` names all of this machine's own.
     pub(super) fn check_address(&self, address: IpAddr, port: u16) -> Result<(), Refusal> {
@@ -114,6 +142,35 @@ mod tests {
         check(&[], &[], "example.com:443", "NoRule");
         check(&["example.com"], &[], "example.org:443", "NoRule");
         check(&["example.com"], &[], "192.0.2.7:443", "NoRule");
+    }
+
+    #[test]
+    fn names_of_a_command_s_own_loopback_are_those_that_no_rule_speaks_of() {
+        let all = "localhost,127.0.0.1,::1,0.0.0.0,::,[::1],[::],127.0.0.0/8";
+        let [v4, v6] = [
+            "localhost,::1,0.0.0.0,::,[::1],[::],vm",
+            "localhost,127.0.0.1,0.0.0.0,::,[::],127.0.0.0/8,vm",
+        ];
+        let with_own = format!("{all},vm");
+        for (allowed, own, expected) in [
+            (&[][..], "VM", with_own.as_str()),
+            (&["example.com"], "vm", &with_own),
+            (&["127.0.0.1:80"], "vm", v4),
+            (&["[::1]:80"], "vm", v6),
+            (&["localhost:80"], "vm", with_own.split_once(',').unwrap().1),
+            (&["vm:8080"], "vm", all),
+            (&["a.vm"], "vm", all),
+            (&["*.b.vm"], "vm", all),
+            (&["*.example.com"], "a.example.com", all),
+            (&["*.example.com"], "example.com", all),
+            (&[], "a_b", all),
+            (&[], "a,*", all),
+            (&[], "10.0.0.1", all),
+            (&[], "localhost", all),
+            (&[], "", all),
+        ] {
+            assert_eq!(rules(allowed, &[]).names_inside(own), expected, "{own} with {allowed:?}");
+        }
     }
 
     #[test]

@@ -196,6 +196,14 @@ pub(super) const ROWS: &[Row] = &[
     works!("a server and a client", "python3 -m http.server 18473 --bind 127.0.0.1 > log 2>&1 &\nfor n in $(seq 100); do sleep 0.05; python3 -c 'import urllib.request as r; r.install_opener(r.build_opener(r.ProxyHandler({}))); print(r.urlopen(\"http://127.0.0.1:18473/\").status)' 2>/dev/null && break; done; kill %1", &["200"])
         .needs(&["python3"])
         .not_in_c(SERVERS.0, SERVERS.1),
+    works!("a server by other names of loopback", "getent ahostsv4 $(hostname) | grep -q '^127\\.' || { echo 'SKIPPED: the name of the machine is not loopback'; exit 0; }\npython3 -m http.server 18475 --bind 127.0.0.1 > log 2>&1 &\nfor n in $(seq 100); do sleep 0.05; python3 -c 'import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).status)' http://$(hostname):18475/ 2>/dev/null && break; done; kill %1", &["200"])
+        .needs(&["python3", "getent", "hostname"])
+        .never(&["[walls]"])
+        .not_in_c(SERVERS.0, SERVERS.1),
+    works!("a server at the loopback of IPv6", "test -s /proc/net/if_inet6 || { echo 'SKIPPED: there is no loopback of IPv6'; exit 0; }\npython3 -m http.server 18476 --bind ::1 > log 2>&1 &\nfor n in $(seq 100); do sleep 0.05; python3 -c 'import urllib.request as r; print(r.urlopen(\"http://[::1]:18476/\").status)' 2>/dev/null && break; done; kill %1", &["200"])
+        .needs(&["python3"])
+        .never(&["[walls]"])
+        .not_in_c(SERVERS.0, SERVERS.1),
     row("a server as a job, and a client", &[
         Call::Job("exec python3 -u -m http.server 18474 --bind 127.0.0.1"),
         Call::Script("for n in $(seq 50); do sleep 0.05; python3 -c 'import urllib.request as r; r.install_opener(r.build_opener(r.ProxyHandler({}))); print(r.urlopen(\"http://127.0.0.1:18474/\").status)' 2>/dev/null && break; done"),
