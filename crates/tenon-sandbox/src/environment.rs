@@ -88,8 +88,9 @@ const PROXIES: [&str; 8] = [
 ];
 
 /// Set in any case. There is no terminal; an editor that is started all the same must end with
-/// a reason and not wait.
-const SET: [(&str, &str); 11] = [
+/// a reason and not wait. `GIT_SEQUENCE_EDITOR` is not among them: git would take it rather than
+/// `-c sequence.editor=…`, and without either it takes `GIT_EDITOR`.
+const SET: [(&str, &str); 10] = [
     ("TERM", "dumb"),
     ("PAGER", "cat"),
     ("GIT_PAGER", "cat"),
@@ -99,7 +100,6 @@ const SET: [(&str, &str); 11] = [
     ("EDITOR", NO_EDITOR),
     ("VISUAL", NO_EDITOR),
     ("GIT_EDITOR", NO_EDITOR),
-    ("GIT_SEQUENCE_EDITOR", NO_EDITOR),
     ("DEBIAN_FRONTEND", "noninteractive"),
 ];
 
@@ -242,5 +242,7 @@ mod tests {
         for (name, value) in SET {
             assert!(environment.contains(&(name.into(), value.into())), "{name}");
         }
+        // It would go before `git -c sequence.editor=… rebase -i`.
+        assert!(environment.iter().all(|(name, _)| name != "GIT_SEQUENCE_EDITOR"));
     }
 }
