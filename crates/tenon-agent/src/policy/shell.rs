@@ -97,6 +97,8 @@ pub(crate) struct SimpleCommand {
     pub piped_from: Option<Range<usize>>,
     /// The file that the shell or the group around it reads, if it reads none of its own.
     pub(crate) reads_from: Option<Word>,
+    /// Its standard input is a pipe, a text or a file that is no terminal.
+    pub(crate) is_fed: bool,
     /// The command that starts this one (`env`, `xargs`, `sh -c`), as an index.
     pub launched_by: Option<usize>,
     /// What this command starts.

@@ -98,7 +98,7 @@ texts! {
     "write the table to a file and load it: crontab FILE", "把表写入文件再载入：crontab FILE";
     "start it as an ordinary command", "作为普通命令启动";
     "leave out -it; there is no terminal", "去掉 -it；这里没有终端";
-    "name the files, or apply a patch: git apply --cached", "指明文件，或应用补丁：git apply --cached";
+    "name the files, apply a patch (git apply --cached), or pipe the answers into it", "指明文件，应用补丁（git apply --cached），或用管道送入回答";
     "set GIT_SEQUENCE_EDITOR to a command that edits the list, such as sed", "把 GIT_SEQUENCE_EDITOR 设为编辑该列表的命令，例如 sed";
     "give the message: git tag -a NAME -m 'message'", "给出说明：git tag -a NAME -m 'message'";
     "edit the conflicting files", "编辑有冲突的文件";

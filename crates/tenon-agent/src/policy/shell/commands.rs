@@ -503,9 +503,7 @@ impl Reader<'_> {
         let before = self.at;
         self.at = self.past_descriptor();
         let descriptor = self.text.get(before..self.at).map(|text| text.replace("\\\n", ""));
-        let named =
-            descriptor.as_deref().and_then(|text| text.strip_prefix('{')?.strip_suffix('}'));
-        let descriptor = named.map(str::to_owned);
+        let descriptor = descriptor.as_deref().and_then(named);
         if matches!(self.peek(), Some(b'<' | b'>')) && self.second() == Some(b'(') {
             return Ok(None);
         }
@@ -533,19 +531,20 @@ impl Reader<'_> {
         Ok(Some(WrittenRedirect { descriptor, operator, target }))
     }
 
-    /// Returns the place behind `2` or `{name}` if a redirect follows it directly.
+    /// Returns the place behind `2`, `{name}` or `{name[subscript]}` if a redirect follows it directly.
     fn past_descriptor(&self) -> usize {
         let named = self.byte(self.at) == Some(b'{');
         let mut at = self.past_continued(self.at + usize::from(named));
         let mut text = String::new();
         while let Some(byte) = self.byte(at)
-            && (byte.is_ascii_digit() || named && (byte == b'_' || byte.is_ascii_alphabetic()))
+            && (byte.is_ascii_digit()
+                || named && (matches!(byte, b'_' | b'[' | b']') || byte.is_ascii_alphabetic()))
         {
             text.push(char::from(byte));
             at = self.past_continued(at + 1);
         }
         let is_descriptor = match named {
-            true => is_name(&text) && self.byte(at) == Some(b'}'),
+            true => element(&text).is_some() && self.byte(at) == Some(b'}'),
             false => text.parse::<i32>().is_ok(),
         };
         if named {
@@ -555,6 +554,22 @@ impl Reader<'_> {
         let process = self.byte(self.past_continued(at + 1)) == Some(b'(');
         if is_descriptor && angle && !process { at } else { self.at }
     }
+}
+
+/// Returns the variable of `{name}` or `{name[subscript]}`, and its subscript.
+fn named(descriptor: &str) -> Option<(String, Vec<Part>)> {
+    let (name, subscript) = element(descriptor.strip_prefix('{')?.strip_suffix('}')?)?;
+    Some((name.to_owned(), subscript.map(|text| Part::Text(text.to_owned())).into_iter().collect()))
+}
+
+/// Takes apart `name` or `name[subscript]`; of subscripts, numbers and names alone.
+fn element(text: &str) -> Option<(&str, Option<&str>)> {
+    let Some(inner) = text.strip_suffix(']') else {
+        return is_name(text).then_some((text, None));
+    };
+    let (name, subscript) = inner.split_once('[')?;
+    let is_number = !subscript.is_empty() && subscript.bytes().all(|byte| byte.is_ascii_digit());
+    (is_name(name) && (is_number || is_name(subscript))).then_some((name, Some(subscript)))
 }
 
 const OPERATORS: &[(&str, Operator)] = &[

@@ -13,7 +13,7 @@ use super::launch;
 use super::made::{self, Made, Signs};
 use super::reader;
 use super::shells;
-use super::syntax::Part;
+use super::syntax::{Operator, Part, Target, WrittenRedirect};
 use super::variables;
 use super::walk::Walker;
 use super::word::{self, Piece, UNKNOWN, Word};
@@ -59,12 +59,34 @@ fn sets(behind: &str) -> bool {
     of_steps || behind.starts_with('[') || left.any(assigns)
 }
 
+/// Says whether a descriptor is taken for the standard input: `<&3`.
+pub(super) fn copies_input(written: &[WrittenRedirect]) -> bool {
+    written.iter().any(|one| {
+        let closes = matches!(&one.target, Target::Word(word) if word.plain() == Some("-"));
+        one.operator == Operator::Copy && !closes
+    })
+}
+
+/// Says whether the last redirect of the input is from a text or a file that is no terminal; `None` if
+/// there is none.
+fn feeds(redirects: &[Redirect]) -> Option<bool> {
+    let last = redirects.iter().rfind(|one| is_input(one))?;
+    let file = last.target.prefix();
+    let is_terminal = TERMINALS.iter().any(|terminal| file.starts_with(terminal));
+    Some(last.kind == RedirectKind::Text || !is_terminal)
+}
+
 fn is_input(redirect: &Redirect) -> bool {
     matches!(redirect.kind, RedirectKind::Read | RedirectKind::Text)
 }
 
-/// What is read, and the text that is.
-type Input = (Option<Range<usize>>, Option<Rc<Word>>);
+/// What is read, the text that is, and whether it is no terminal.
+type Input = (Option<Range<usize>>, Option<Rc<Word>>, bool);
+
+/// What the names of terminals begin with.
+const TERMINALS: &[&str] = &["/dev/console", "/dev/pts/", "/dev/tty"];
+/// Programs that give what they start an empty input.
+const CUTTING: &[&str] = &["parallel", "xargs"];
 
 /// Programs that give files the names which they are told.
 const MAKERS: &[&str] = &["cp", "install", "ln", "mkdir", "mv", "tee", "touch"];
@@ -133,8 +155,9 @@ impl Walker {
 
     /// Lets what a command starts read what the command reads; returns what was read before.
     pub(super) fn enter_input(&mut self, index: usize) -> Input {
-        let before = (self.state.input.clone(), self.state.text.clone());
+        let before = (self.state.input.clone(), self.state.text.clone(), self.state.is_fed);
         let Some(command) = self.commands.get(index) else { return before };
+        self.state.is_fed = command.is_fed;
         let last = |kind| command.redirects.iter().rfind(|one| one.kind == kind);
         let text = last(RedirectKind::Text).map(|one| Rc::new(one.target.clone()));
         let read = last(RedirectKind::Read).and_then(|one| one.target.unknown().next());
@@ -154,6 +177,26 @@ impl Walker {
         let read = redirects.iter().rfind(|one| is_input(one))?;
         let file = (read.kind == RedirectKind::Read).then(|| read.target.clone());
         Some(std::mem::replace(&mut self.state.reads, file))
+    }
+
+    /// The same with whether what they read is a pipe, a text or a file.
+    pub(super) fn enter_feed(
+        &mut self,
+        redirects: &[Redirect],
+        written: &[WrittenRedirect],
+    ) -> bool {
+        let before = self.state.is_fed;
+        self.state.is_fed = feeds(redirects).unwrap_or(before || copies_input(written));
+        before
+    }
+
+    /// Says whether the standard input of a command is a pipe, a text or a file that is no terminal; it is
+    /// marked already if it takes another descriptor for it.
+    pub(super) fn is_fed(&self, command: &SimpleCommand) -> bool {
+        let launcher = self.state.launched_by.and_then(|index| self.commands.get(index));
+        let launcher = launcher.and_then(SimpleCommand::program);
+        let is_cut = launcher.is_some_and(|name| CUTTING.contains(&name));
+        feeds(&command.redirects).unwrap_or(command.is_fed || self.state.is_fed && !is_cut)
     }
 
     /// Returns the file that a command is left to read. `exec` without a command makes its own the

@@ -84,8 +84,8 @@ pub(super) struct Assignment {
 
 #[derive(Debug)]
 pub(super) struct WrittenRedirect {
-    /// The variable that gets its number: `{name}>file`.
-    pub(super) descriptor: Option<String>,
+    /// The variable that gets its number, and the subscript: `{name}>file`, `{name[subscript]}>file`.
+    pub(super) descriptor: Option<(String, Vec<Part>)>,
     pub(super) operator: Operator,
     pub(super) target: Target,
 }

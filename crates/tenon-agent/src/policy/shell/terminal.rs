@@ -4,7 +4,7 @@
 //! monitor would never end. Each refusal says what to do instead.
 
 use super::arguments::{git_subcommand, skip_options};
-use super::{Parsed, RedirectKind, SimpleCommand, Word};
+use super::{Parsed, SimpleCommand, Word};
 
 /// A command that needs a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +28,11 @@ const ANSWERS: &str = "use the options that answer its questions beforehand";
 /// Returns the first command that needs a terminal.
 pub(super) fn find(parsed: &Parsed) -> Option<NeedsTerminal> {
     // What a setting names may never run, or runs where it is given what it needs.
-    let commands = parsed.commands.iter().enumerate().filter(|(_, command)| !command.is_aside);
+    let runs = |command: &SimpleCommand| !command.is_aside && !command.is_moot;
+    let commands = parsed.commands.iter().enumerate().filter(|(_, command)| runs(command));
+    let editor_set_at = parsed.commands.iter().position(keeps_editor);
     commands.into_iter().find_map(|(index, command)| {
+        let has_editor = sets_editor(command) || editor_set_at.is_some_and(|at| at < index);
         // A pager that writes to another command passes everything on.
         let is_piped_on = parsed
             .commands
@@ -37,7 +40,7 @@ pub(super) fn find(parsed: &Parsed) -> Option<NeedsTerminal> {
             .any(|other| other.piped_from.as_ref().is_some_and(|from| from.contains(&index)));
         let found = |hint, is_endless| NeedsTerminal { command: command.shown(), hint, is_endless };
         let endless = || endless(command).filter(|_| !is_limited(parsed, command));
-        hint(command)
+        hint(command, has_editor)
             .filter(|hint| *hint != PAGE || !is_piped_on)
             .map(|hint| found(hint, false))
             .or_else(|| endless().map(|hint| found(hint, true)))
@@ -56,7 +59,17 @@ fn is_limited(parsed: &Parsed, command: &SimpleCommand) -> bool {
     command.background
 }
 
-fn hint(command: &SimpleCommand) -> Option<&'static str> {
+/// Says whether a command has the editor that it starts in a variable.
+fn sets_editor(command: &SimpleCommand) -> bool {
+    command.assignments.iter().any(|(name, _)| name.ends_with("EDITOR"))
+}
+
+/// Says whether the commands behind this one have the editor that it names.
+fn keeps_editor(command: &SimpleCommand) -> bool {
+    matches!(command.program(), None | Some("export")) && sets_editor(command)
+}
+
+fn hint(command: &SimpleCommand, has_editor: bool) -> Option<&'static str> {
     let arguments = command.arguments();
     let has = |options: &[&str]| has(arguments, options);
     let version = match command.program()? {
@@ -67,37 +80,31 @@ fn hint(command: &SimpleCommand) -> Option<&'static str> {
     if has(&["--version", "--help", "-version", version]) {
         return None;
     }
-    let fed = command.piped_from.is_some()
-        || command
-            .redirects
-            .iter()
-            .any(|one| matches!(one.kind, RedirectKind::Read | RedirectKind::Text));
     match command.program()? {
-        "vi" | "vim" | "nvim" | "view" | "ex" if has(&["-es", "-Es", "--headless"]) => None,
-        "vi" | "vim" | "nvim" | "view" | "vimdiff" | "nano" | "pico" | "micro" | "hx" | "helix"
-        | "joe" | "ne" | "mcedit" | "kak" | "ed" | "ex"
-            if !fed || command.program() != Some("ed") =>
-        {
-            Some(EDIT)
-        }
-        "emacs" if !has(&["--batch", "-batch", "--script", "--daemon"]) => Some(EDIT),
-        "less" | "more" | "most" | "pg" if !fed => Some(PAGE),
+        program if edits(program, command) => Some(EDIT),
+        "less" | "more" | "most" | "pg" if !command.is_fed => Some(PAGE),
         "htop" | "btop" | "atop" | "nvtop" | "bmon" | "nmon" | "glances" | "k9s" => Some(ONCE),
         "top" | "iotop" if !has_letter(arguments, 'b') => Some(ONCE),
         "python" | "python3" | "python2" | "node" | "bun" | "lua" | "ghci" | "irb" | "ipython"
         | "R" | "julia" | "deno" | "iex" | "scala" | "jshell" | "bc" | "ocaml"
-            if !fed && arguments.is_empty() =>
+            if !command.is_fed && arguments.is_empty() =>
         {
             Some(PROGRAM)
         }
-        "python" | "python3" | "bash" | "sh" | "php" if has(&["-i", "-a"]) && !fed => Some(PROGRAM),
-        "ssh" if !fed && !has(&["-N", "-f", "-V", "-G", "-O", "-Q"]) => {
+        "python" | "python3" if has(&["-i"]) && !command.is_fed => Some(PROGRAM),
+        "php" if has(&["-a"]) && !command.is_fed => Some(PROGRAM),
+        "bash" | "sh"
+            if has_letter(arguments, 'i') && !command.is_fed && !has_letter(arguments, 'c') =>
+        {
+            skip_options(arguments, SHELL_VALUED).is_empty().then_some(PROGRAM)
+        }
+        "ssh" if !command.is_fed && !has(&["-N", "-f", "-V", "-G", "-O", "-Q"]) => {
             let rest = skip_options(arguments, SSH_VALUED);
             (rest.len() == 1).then_some("give ssh a command to run: ssh HOST 'command'")
         }
-        "sftp" | "telnet" | "ftp" if !fed && !has(&["-b"]) => Some(ANSWERS),
-        "psql" | "mysql" | "mariadb" if !fed && !has_sql(arguments) => Some(PROGRAM),
-        "gdb" | "lldb" if !fed && !has(&["-batch", "--batch", "-b"]) => {
+        "sftp" | "telnet" | "ftp" if !command.is_fed && !has(&["-b"]) => Some(ANSWERS),
+        "psql" | "mysql" | "mariadb" if !command.is_fed && !has_sql(arguments) => Some(PROGRAM),
+        "gdb" | "lldb" if !command.is_fed && !has(&["-batch", "--batch", "-b"]) => {
             Some("run the debugger in batch mode with its commands as options")
         }
         "passwd" if has(&["-S", "--status", "-h"]) => None,
@@ -122,10 +129,33 @@ fn hint(command: &SimpleCommand) -> Option<&'static str> {
         {
             Some("leave out -it; there is no terminal")
         }
-        "git" => git(command),
+        "git" => git(command, has_editor),
         _ => None,
     }
 }
+
+/// Says whether it is an editor that a person would type into.
+fn edits(program: &str, command: &SimpleCommand) -> bool {
+    let has = |options: &[&str]| has(command.arguments(), options);
+    match program {
+        "vi" | "vim" | "nvim" | "view" | "ex" => !has(&["--headless"]) && !reads_lines(command),
+        "emacs" => !has(&["--batch", "-batch", "--script", "--daemon"]),
+        "ed" => !command.is_fed,
+        "hx" | "helix" | "joe" | "kak" | "mcedit" | "micro" | "nano" | "ne" | "pico"
+        | "vimdiff" => true,
+        _ => false,
+    }
+}
+
+/// Says whether an editor of vi's family reads its commands as lines and not as keys: silently, or where
+/// it is fed.
+fn reads_lines(command: &SimpleCommand) -> bool {
+    let has = |letter| has_letter(command.arguments(), letter);
+    let by_lines = command.program() == Some("ex") || has('e') || has('E');
+    by_lines && (has('s') || command.is_fed)
+}
+
+const SHELL_VALUED: &[&str] = &["-O", "+O", "-o", "+o", "--init-file", "--rcfile"];
 
 const TMUX_VALUED: &[&str] = &["-c", "-f", "-L", "-S", "-T"];
 
@@ -152,14 +182,17 @@ fn endless(command: &SimpleCommand) -> Option<&'static str> {
     }
 }
 
-fn git(command: &SimpleCommand) -> Option<&'static str> {
+fn git(command: &SimpleCommand, has_editor: bool) -> Option<&'static str> {
     let (subcommand, arguments) = git_subcommand(command.arguments())?;
-    let given = command.assignments.iter().any(|(name, _)| name.ends_with("EDITOR"))
-        || command.arguments().iter().any(|word| word.prefix().starts_with("core.editor="));
+    let set = |name| command.arguments().iter().any(|word| word.prefix().starts_with(name));
+    let given =
+        has_editor || set("core.editor=") || (subcommand == "rebase" && set("sequence.editor="));
     let has = |options: &[&str]| has(arguments, options);
-    // `git commit -i` includes files; elsewhere `-i` asks.
-    let picks =
-        has(&["-p", "--patch", "--interactive"]) || (has(&["-i"]) && subcommand != "commit");
+    // `git commit -i` includes files; elsewhere `-i` asks. `git stash show -p` prints a patch.
+    let prints = subcommand == "stash"
+        && arguments.first().is_some_and(|word| matches!(word.literal(), Some("list" | "show")));
+    let picks = has(&["-p", "--patch", "--interactive"]) && !prints
+        || (has(&["-i"]) && subcommand != "commit");
     let message = arguments.iter().enumerate().any(|(index, word)| {
         let text = word.prefix();
         ["--message", "--file", "--reuse-message", "--no-edit", "--dry-run"]
@@ -169,8 +202,10 @@ fn git(command: &SimpleCommand) -> Option<&'static str> {
             || is_fixup(text, arguments.get(index + 1))
     });
     match subcommand {
-        "add" | "checkout" | "restore" | "reset" | "stash" | "clean" | "commit" if picks => {
-            Some("name the files, or apply a patch: git apply --cached")
+        "add" | "checkout" | "restore" | "reset" | "stash" | "clean" | "commit"
+            if picks && !command.is_fed =>
+        {
+            Some("name the files, apply a patch (git apply --cached), or pipe the answers into it")
         }
         "rebase" if has(&["-i", "--interactive", "--edit-todo"]) && !given => {
             Some("set GIT_SEQUENCE_EDITOR to a command that edits the list, such as sed")

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::evaluate::copies_input;
 use super::folders::{self, Folders};
 use super::frame::{Callers, Change, Frame, Local, Sure, Value};
 use super::hidden::{self, TWICE};
@@ -111,6 +112,8 @@ pub(super) struct State {
     pub(super) reads: Option<Word>,
     /// The text that the group around reads (`while read x; do …; done <<< text`).
     pub(super) text: Option<Rc<Word>>,
+    /// What it reads is a pipe, a text or a file that is no terminal.
+    pub(super) is_fed: bool,
     /// The shell may read something else: `[ -t 0 ] || exec < file`.
     pub(super) may_read_other: bool,
     pub(super) launched_by: Option<usize>,
@@ -284,7 +287,7 @@ impl Walker {
             self.isolated(|walker| {
                 walker.state.input = input.take();
                 if at > 0 {
-                    walker.state.reads = None;
+                    (walker.state.reads, walker.state.is_fed) = (None, true);
                 }
                 walker.command(stage);
             });
@@ -322,9 +325,10 @@ impl Walker {
                     text.map(|one| Rc::new(one.target.clone())).or_else(|| self.state.text.clone());
                 let text = std::mem::replace(&mut self.state.text, text);
                 let reads = self.enter_file(&redirects);
+                let is_fed = self.enter_feed(&redirects, &command.redirects);
                 let fails = self.may_fail(&command.redirects);
                 self.perhaps_done(fails, |walker| walker.compound(kind));
-                self.state.text = text;
+                (self.state.text, self.state.is_fed) = (text, is_fed);
                 if let Some(reads) = reads {
                     self.state.reads = reads;
                 }
@@ -370,6 +374,7 @@ impl Walker {
                 self.isolated(|walker| {
                     let state = &mut walker.state;
                     (state.input, state.reads, state.text) = (None, None, None);
+                    state.is_fed = true;
                     walker.command(command);
                 });
                 self.reads_descriptor(start);
@@ -402,6 +407,7 @@ impl Walker {
             command.assignments.push(assigned);
         }
         command.redirects = self.redirects(redirects);
+        command.is_fed = copies_input(redirects);
         if let Some(last) = command.words.last() {
             self.values.flow("_", &last.made());
         }
@@ -416,8 +422,9 @@ impl Walker {
     fn redirects(&mut self, written: &[WrittenRedirect]) -> Vec<Redirect> {
         let mut redirects = Vec::new();
         for redirect in written {
-            if let Some(name) = &redirect.descriptor {
+            if let Some((name, subscript)) = &redirect.descriptor {
                 self.given(name);
+                self.evaluated(subscript);
             }
             self.note_closed(redirect);
             let targets = match &redirect.target {
@@ -463,6 +470,7 @@ impl Walker {
         }
         command.piped_from = self.state.input.clone();
         command.launched_by = self.state.launched_by;
+        command.is_fed = self.is_fed(&command);
         command.is_aside = self.state.is_aside;
         self.may_mean(perhaps::perhaps(&command));
         let index = self.commands.len();
@@ -470,6 +478,7 @@ impl Walker {
         for sink in &sinks {
             for reader in self.commands.get_mut(sink.clone()).into_iter().flatten() {
                 reader.piped_from.get_or_insert(index..index + 1);
+                reader.is_fed = true;
             }
         }
         self.flow_files(&command);
@@ -495,7 +504,7 @@ impl Walker {
         self.launch_all(index, launched);
         self.keep_output(index);
         if !self.keeps_input(index) {
-            (self.state.input, self.state.text) = input;
+            (self.state.input, self.state.text, self.state.is_fed) = input;
         }
         sinks.into_iter().flatten().for_each(|reader| self.launch_fed(reader, index));
     }

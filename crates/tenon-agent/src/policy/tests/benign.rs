@@ -145,6 +145,8 @@ pub(super) const ORDINARY: &[&str] = &[
     "case $1 in (a|b) ls;& c) ls;;& *) ls; esac",
     "select x in a b; do echo $x; break; done",
     "coproc X { cat; }",
+    "coproc bc; echo '6*7' >&${COPROC[1]}; exec {COPROC[1]}>&-; read -r x <&${COPROC[0]}",
+    "exec {fds[0]}<f {fds[n]}>>log; cat <&${fds[0]}; exec {fds[0]}<&-",
     "[[ $x == @(a|b)* && ! ( -f y || $z =~ ^(a b|c)+$ ) ]]",
     "declare -A m=([a]=1 [\"b c\"]=2); echo \"${!m[@]}\"",
     "if (a) then (b) fi",

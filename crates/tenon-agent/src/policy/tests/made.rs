@@ -101,6 +101,7 @@ const PUT_TOGETHER: &[&str] = &[
     "printf -v b '%s[%s]' a '$(git push)'; arr=(1 2 3); echo \"${arr[b]}\"",
     "printf -v b '%s[%s]' a '$(git push)'; arr[b]=3",
     "printf -v b '%s[%s]' a '$(git push)'; arr+=([b]=3)",
+    "printf -v b '%s[%s]' a '$(git push)'; exec {arr[b]}> f",
     "printf -v b '%s[%s]' a '$(git push)'; arr[$b]+=3",
     "printf -v b '%s[%s]' a '$(git push)'; read \"arr[$b]\" <<< 1",
     "printf -v b '%s[%s]' a '$(git push)'; printf -v \"arr[$b]\" 1",

@@ -155,6 +155,7 @@ fn simple(list: BoxedStrategy<String>) -> BoxedStrategy<String> {
         "<<< \"$x\"",
         "&>/dev/null",
         "{v}>/dev/null",
+        "{v[1]}>/dev/null",
         ">|/dev/null",
         "2>&-",
         "<>/dev/null",

@@ -31,6 +31,7 @@ const EXPANDED_TWICE: &[&str] = &[
     "d='$'; let \"x=a[$d(git push)]\"",
     "x['$(git push)']=1",
     "x=(['a[$(git push)]']=1)",
+    "y='a[$(git push)]'; exec {x[y]}< f",
     "x=([a['$(git push)']]=1)",
     "y=('a[$(git push)]'); echo $((y[0]))",
     "x=([0]='a[$(git push)]'); ((x))",
