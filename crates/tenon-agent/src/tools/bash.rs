@@ -185,8 +185,7 @@ pub(super) fn not_run(error: &CommandError) -> ToolOutput {
     };
     let offer = flag.as_ref().map(|flag| format!(" The user can run without walls: {flag}."));
     let offer = offer.unwrap_or_default();
-    let (wall, what) = ("tier".to_owned(), in_one_line(&error.to_string()));
-    let held = Held { wall, what, flag };
+    let held = Held { wall: "tier".to_owned(), what: in_one_line(&error.to_string()), flag };
     ToolOutput { held: vec![held], ..ToolOutput::error(format!("{error}.{hint}{offer}")) }
 }
 
