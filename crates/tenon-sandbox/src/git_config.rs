@@ -164,11 +164,6 @@ fn is_login(text: &str) -> bool {
     text.contains("://") && text.contains('@')
 }
 
-/// Whether it is known for sure what settings say.
-pub(crate) fn is_readable(text: &str) -> bool {
-    entries(text).is_some()
-}
-
 /// Returns what a setting without a subsection is in the end; its names in lower case.
 pub(crate) fn last(text: &str, section: &str, name: &str) -> Option<String> {
     let is_it = |entry: &Entry| {
@@ -177,6 +172,16 @@ pub(crate) fn last(text: &str, section: &str, name: &str) -> Option<String> {
     };
     let entry = entries(text)?.into_iter().rfind(is_it)?;
     text.get(entry.place)?.contains('=').then_some(entry.value)
+}
+
+/// Returns what a setting without a subsection is, each time that it is set; its names in lower case. `None` where that is
+/// not known for sure.
+pub(crate) fn all(text: &str, section: &str, name: &str) -> Option<Vec<String>> {
+    let is_it = |entry: &Entry| {
+        (entry.section.as_str(), entry.name.as_str()) == (section, name)
+            && entry.subsection.is_none()
+    };
+    Some(entries(text)?.into_iter().filter(is_it).map(|entry| entry.value).collect())
 }
 
 /// Returns the files that the settings include, as they name them, whatever the condition; none for

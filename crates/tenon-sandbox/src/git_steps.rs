@@ -6,8 +6,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::git_config;
 use crate::git_refs::has_replacement;
+use crate::git_strategies;
 
 /// What a file may have in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,14 +26,18 @@ pub(crate) enum GitStep {
     Patch,
     /// Lines of a command and a commit.
     Picks,
-    /// Settings of a list of picks, with a strategy of git's own if any.
+    /// Settings of a list of picks, with a strategy of git's own if any, and options that it knows.
     PickSettings,
     /// References, none by which git shows another object than the one that is asked for.
     Refs,
     /// Names of branches, and what they come to be.
     Branches,
+    /// The option of `git commit` and `git am` by which they sign.
+    SigningOption,
     /// The name of a strategy of git's own: for another one it starts a program.
     Strategy,
+    /// Options of the strategies that git merges by itself.
+    StrategyOptions,
     /// Words that are no options.
     Words,
     /// Whatever it has, git runs nothing of it and writes nothing by it.
@@ -41,10 +45,11 @@ pub(crate) enum GitStep {
 }
 
 /// Folders in a repository's own directory, and what they have in them, besides patches.
-const STEPS: [(&str, &str, GitStep); 30] = [
+const STEPS: [(&str, &str, GitStep); 33] = [
     ("rebase-apply", "abort-safety", GitStep::Hashes),
     ("rebase-apply", "apply-opt", GitStep::ApplyOptions),
     ("rebase-apply", "autostash", GitStep::Autostash),
+    ("rebase-apply", "gpg_sign_opt", GitStep::SigningOption),
     ("rebase-apply", "head-name", GitStep::Branch),
     ("rebase-apply", "last", GitStep::Number),
     ("rebase-apply", "next", GitStep::Number),
@@ -58,6 +63,7 @@ const STEPS: [(&str, &str, GitStep); 30] = [
     ("rebase-merge", "end", GitStep::Number),
     ("rebase-merge", "git-rebase-todo", GitStep::Picks),
     ("rebase-merge", "git-rebase-todo.backup", GitStep::Picks),
+    ("rebase-merge", "gpg_sign_opt", GitStep::SigningOption),
     ("rebase-merge", "head-name", GitStep::Branch),
     ("rebase-merge", "msgnum", GitStep::Number),
     ("rebase-merge", "onto", GitStep::Hashes),
@@ -67,6 +73,7 @@ const STEPS: [(&str, &str, GitStep); 30] = [
     ("rebase-merge", "squash-onto", GitStep::Hashes),
     ("rebase-merge", "stopped-sha", GitStep::Hashes),
     ("rebase-merge", "strategy", GitStep::Strategy),
+    ("rebase-merge", "strategy_opts", GitStep::StrategyOptions),
     ("rebase-merge", "update-refs", GitStep::Branches),
     ("sequencer", "abort-safety", GitStep::Hashes),
     ("sequencer", "head", GitStep::Hashes),
@@ -104,9 +111,6 @@ const OF_COMMITS: [&str; 15] = [
     "s", "squash",
 ];
 
-/// Strategies that git merges by itself, or with programs of its own.
-const STRATEGIES: [&str; 6] = ["octopus", "ort", "ours", "recursive", "resolve", "subtree"];
-
 /// Options of `git am` and `git rebase` that are handed to `git apply`: how they begin, or all of one.
 const APPLY_OPTIONS: [&str; 6] =
     ["--directory=", "--exclude=", "--include=", "--whitespace=", "-C", "-p"];
@@ -143,6 +147,15 @@ impl GitStep {
         PARTS.iter().find(|(part, _)| name == *part).map(|(_, other)| *other)
     }
 
+    /// Returns the file in the same folder that has the strategy of these options, or the options of this strategy.
+    pub(crate) fn goes_with(self) -> Option<&'static str> {
+        match self {
+            Self::Strategy => Some("strategy_opts"),
+            Self::StrategyOptions => Some("strategy"),
+            _ => None,
+        }
+    }
+
     /// Returns what a path ends with: such a folder and such a file in it.
     pub(crate) fn at_end_of(path: &Path) -> Option<Self> {
         Self::within(path.parent()?.file_name()?, path.file_name()?)
@@ -162,9 +175,13 @@ impl GitStep {
                     && bytes.trim_ascii_end().iter().all(u8::is_ascii_digit)
             }
             Self::Patch => is_patch(bytes),
-            Self::PickSettings => std::str::from_utf8(bytes).is_ok_and(has_own_strategy),
+            Self::PickSettings => std::str::from_utf8(bytes).is_ok_and(git_strategies::has_own),
             Self::Refs => !has_replacement(bytes),
-            Self::Strategy => is_own_strategy(&String::from_utf8_lossy(bytes)),
+            Self::SigningOption => is_signing_option(bytes),
+            Self::Strategy => git_strategies::is_own(&String::from_utf8_lossy(bytes)),
+            Self::StrategyOptions => {
+                std::str::from_utf8(bytes).is_ok_and(git_strategies::are_options)
+            }
             Self::Words => are_words(bytes),
             Self::Text => true,
             Self::Picks => String::from_utf8_lossy(bytes).split(['\n', '\r']).all(is_pick),
@@ -195,14 +212,11 @@ fn are_apply_options(bytes: &[u8]) -> bool {
         })
 }
 
-fn is_own_strategy(text: &str) -> bool {
-    let name = text.trim();
-    name.is_empty() || STRATEGIES.contains(&name)
-}
-
-fn has_own_strategy(settings: &str) -> bool {
-    git_config::is_readable(settings)
-        && git_config::last(settings, "options", "strategy").is_none_or(|it| is_own_strategy(&it))
+/// Whether it is nothing, or one option `-S`, with the name of a key if any.
+fn is_signing_option(bytes: &[u8]) -> bool {
+    let option = bytes.trim_ascii_end();
+    let is_one = option.is_empty() || option.starts_with(b"-S");
+    is_one && !option.iter().any(u8::is_ascii_control)
 }
 
 fn are_words(bytes: &[u8]) -> bool {
@@ -277,7 +291,9 @@ mod tests {
         check(GitStep::Words, &["main\n", "HASH\n", "bad\ngood\n", "a/b-c\n", ""]);
         check(GitStep::Autostash, &["HASH\n"]);
         check(GitStep::Branches, &["", "refs/heads/a/b\nHASH\nHASH\nrefs/heads/c\nHASH\nHASH\n"]);
-        check(GitStep::Strategy, &["ort\n", "ours", ""]);
+        check(GitStep::SigningOption, &["", "\n", "-S\n", "-SAda Real <a@b>\n"]);
+        check(GitStep::Strategy, &["ort\n", "ours", "octopus\n", ""]);
+        check(GitStep::StrategyOptions, &["", "\"ours\" \"subtree=a/b\"\n", " --theirs\n"]);
         let options = [
             "\n",
             " '--whitespace=fix' '-C2' '-p1'\n",
@@ -311,7 +327,9 @@ mod tests {
             let names = format!("refs/heads/a\nab\nab\n{name}\nab\nab\n");
             assert!(!GitStep::Branches.is_sound(names.as_bytes()), "{name}");
         }
+        check(GitStep::SigningOption, &["--directory=x", " -S", "-S\nx", "-i", "x"]);
         check(GitStep::Strategy, &["x/run", "ort\nx", "./ort", "-x"]);
+        check(GitStep::StrategyOptions, &["\"\" \"x}$(id)\"", "--x", "\"ours\" --"]);
         let options = [
             " '--build-fake-ancestor=/home/ada/.bashrc'",
             "--build-fake-ancestor=x",
@@ -328,6 +346,8 @@ mod tests {
             "[options]strategy=ort\n[Options]Strategy=x",
             "[options",
             "\u{feff}[",
+            "[options]\n\tstrategy = octopus\n\tstrategy-option = ours\n",
+            "[options]\n\tstrategy-option = \"\"\n\tstrategy-option = $(id)\n",
         ];
         check(GitStep::PickSettings, &settings);
         check(GitStep::Number, &["-1", "$(id)", "0000000000000000000000000000000000"]);

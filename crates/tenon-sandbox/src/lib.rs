@@ -16,6 +16,7 @@ mod git_includes;
 mod git_index;
 mod git_refs;
 mod git_steps;
+mod git_strategies;
 mod git_written;
 mod guard;
 mod helper;

@@ -199,6 +199,12 @@ impl Place {
         Some(Place::new(&self.root, &self.beneath.with_file_name(other), 0))
     }
 
+    /// Returns the place beside it of the options of a strategy, or of the strategy of options.
+    pub(super) fn goes_with(&self) -> Option<Place> {
+        let other = self.git_step()?.goes_with()?;
+        Some(Place::new(&self.root, &self.beneath.with_file_name(other), self.repository))
+    }
+
     /// Whether ordinary commands of git write it, so that it is judged by what is in it.
     pub(super) fn is_written_by_git(&self) -> bool {
         self.is_git_index() || self.git_step().is_some()

@@ -17,6 +17,7 @@ use crate::git_config;
 use crate::git_index::GitIndexFormat;
 use crate::git_refs::without_new_replacements;
 use crate::git_steps::GitStep;
+use crate::git_strategies;
 use crate::git_written::{GitMerge, GitWritten};
 use crate::workspace::ContentHasher;
 
@@ -115,6 +116,7 @@ fn format_by(place: &Place, look: impl Fn(&Place) -> Option<Item>) -> GitIndexFo
 pub(super) fn is_sound_there(place: &Place, saved: &Item) -> bool {
     let format = || format_by(place, |place| look(place, None));
     is_one(place, saved)
+        && goes_with_other(place, saved, |other| look(other, None))
         && saved.bytes().is_some_and(|bytes| {
             kind_of(place, format()).is_sound(&mut &*bytes, bytes.len() as u64)
         })
@@ -127,6 +129,17 @@ fn format_among(place: &Place, items: &BTreeMap<Place, Item>) -> GitIndexFormat 
 /// Whether what a step is never without is there.
 fn is_whole(place: &Place, items: &BTreeMap<Place, Item>) -> bool {
     place.never_without().is_none_or(|other| items.contains_key(&other))
+}
+
+/// Whether a strategy, or options of one, can be with what is found by `look` of the other.
+fn goes_with_other(place: &Place, item: &Item, look: impl Fn(&Place) -> Option<Item>) -> bool {
+    let Some(other) = place.goes_with().and_then(|other| look(&other)) else { return true };
+    let (strategy, options) = match place.git_step() {
+        Some(GitStep::Strategy) => (item, &other),
+        _ => (&other, item),
+    };
+    let both = strategy.bytes().zip(options.bytes());
+    both.is_some_and(|(strategy, options)| git_strategies::go_together(strategy, options))
 }
 
 /// One that may be another than before.
@@ -214,6 +227,9 @@ impl Guard {
             && !before.as_ref().is_some_and(|before| before.has_content_of(item))
             && self.was_under_way(place)
         {
+            return Verdict::Unsound;
+        }
+        if !goes_with_other(place, item, |other| after.get(other).cloned()) {
             return Verdict::Unsound;
         }
         match (is_whole(place, after), is_as_before) {

@@ -158,6 +158,9 @@ fn what_a_rebase_writes_stays() {
         "git checkout -q --detach side; ! git revert --no-edit HEAD~1 HEAD 2>/dev/null; test -s .git/REVERT_HEAD -a -s .git/sequencer/head",
         "! git merge -q side 2>/dev/null; test -s .git/MERGE_HEAD; git reset -q --hard; test -s .git/ORIG_HEAD",
         "git checkout -q --detach side; echo u > d/b; ! git rebase -q --autostash main 2>/dev/null; test -s .git/rebase-merge/autostash",
+        "git checkout -q --detach side; ! git rebase -q -s ort -X patience -X subtree=d main 2>/dev/null; test -s .git/rebase-merge/strategy_opts",
+        "git checkout -q --detach side; ! git rebase -q -s resolve main 2>/dev/null; test -s .git/rebase-merge/strategy",
+        "! git cherry-pick -s -X find-renames=50% -X histogram side~2 side~1 2>/dev/null; grep -q histogram .git/sequencer/opts",
         "git bisect start -q side main 2>/dev/null; git bisect bad 2>/dev/null; test -s .git/BISECT_START -a -s .git/BISECT_LOG",
         "git bisect start -q --term-old a --term-new b side main 2>/dev/null; git bisect reset >/dev/null 2>&1; test ! -e .git/BISECT_START",
     ] {
@@ -239,6 +242,11 @@ fn a_step_that_git_would_not_write_is_put_back() {
         ("rebase-apply/original-commit", "--output=/x/"),
         ("rebase-apply/orig-head", "/../x"),
         ("rebase-apply/0001", "From --output=x Mon\n"),
+        ("rebase-apply/gpg_sign_opt", "--directory=x\n"),
+        ("rebase-merge/gpg_sign_opt", "-S\nx"),
+        ("rebase-merge/strategy_opts", "'' 'x}\\$(id)'\n"),
+        ("sequencer/opts", "[options]\nstrategy = octopus\nstrategy-option = ours\n"),
+        ("sequencer/opts", "[options]\nstrategy-option = \\$(id)\n"),
         ("rebase-merge/onto", "--output=x"),
         ("rebase-merge/head-name", "refs/heads/-x"),
         ("rebase-merge/stopped-sha", "0123\n-x"),
@@ -261,6 +269,9 @@ fn a_step_that_git_would_not_write_is_put_back() {
             check_one(&format!("{folder}/{step}"), content);
         }
     }
+    let both = "mkdir .git/rebase-merge; echo octopus > .git/rebase-merge/strategy; echo \\'ours\\' > .git/rebase-merge/strategy_opts";
+    let gone = [(".git/rebase-merge/strategy", "-"), (".git/rebase-merge/strategy_opts", "-")];
+    assert_eq!(check(&setup, both, &gone), gone.map(|(file, _)| file));
     let forced = "echo -f > .git/BISECT_START; echo '# bad' > .git/BISECT_LOG";
     let gone = [(".git/BISECT_START", "-")];
     assert_eq!(check(&setup, forced, &gone), [".git/BISECT_START"]);

@@ -136,6 +136,13 @@ python3 write.py; echo end"#,
         .prints(&["end", ".git/rebase-apply/rewritten was written as git does not write it", "REBASE_HEAD was written"])
         .after("! grep -rs output .git b; git log --no-walk=unsorted $(cut -d' ' -f1 .git/rebase-apply/rewritten) --; test ! -e $USERHOME/evil")
         .needs(&["git"]),
+    row("git: options for a strategy that is a script", &[Call::Script(
+        "for r in pick single rebase; do echo f > $r/f; git -C $r add f; done; cd single; mkdir .git/sequencer; git rev-parse HEAD | tee .git/sequencer/head > .git/sequencer/abort-safety; printf 'pick %s\\n' $(git rev-parse side~2 side~1) > .git/sequencer/todo; cd ..; printf '[options]\\n\\tstrategy = octopus\\n\\tstrategy-option = \"\"\\n\\tstrategy-option = a\\n\\tstrategy-option = \"x}$(touch${IFS}evil)\"\\n\\tstrategy-option = b\\n' | tee pick/.git/sequencer/opts > single/.git/sequencer/opts; cd rebase/.git/rebase-merge; echo octopus > strategy; echo '\"--\" \"--a\" \"--x}$(touch${IFS}evil)\" \"--b\"' > strategy_opts; echo end",
+    )])
+        .prepare("for r in pick single rebase; do git init -q -b main $r; cd $r; git config user.name a; git config user.email a; echo 0 > f; git add f; git commit -qm 0; git switch -qc side; echo 1 > f; git commit -qam 1; for n in 2 3; do echo $n > $n; git add $n; git commit -qm $n; done; git switch -q main; echo m > f; git commit -qam m; cd ..; done; { git -C pick cherry-pick side~2 side~1 side || git -C single cherry-pick side~2 || git -C rebase rebase main side || true; } > out 2>&1")
+        .prints(&["end", "pick/.git/sequencer/opts was written", "single/.git/sequencer/opts was written", "rebase/.git/rebase-merge/strategy_opts was written"])
+        .after("g='git -c safe.directory=* -c core.editor=true'; for r in pick single; do $g -C $r cherry-pick --continue; done; $g -C rebase rebase --continue; ls pick/3 single/2 rebase/3 && ! ls */evil")
+        .needs(&["git"]),
     row("git: a list of conflicts whose files are links", &[
         Call::Script("id=$(printf %040d 1); mkdir -p docs .git/rr-cache/$id; echo x > .git/rr-cache/$id/preimage; ln -s .. docs/all; printf '%s\\tdocs/all/own\\0' $id > .git/MERGE_RR; git -C w config rerere.enabled true; rm w/f; ln -s ../own w/f; echo end"),
         Call::Script("id=$(printf %040d 2); mkdir -p .git/rr-cache/$id; echo x > .git/rr-cache/$id/preimage; printf '%s\\tl\\0' $id > .git/MERGE_RR; echo end"),
