@@ -346,7 +346,7 @@ impl<'a> Judged<'a> {
         };
         let remotes = found.iter().filter(is_addressed).filter_map(Entry::addressed).collect();
         let mut left: Vec<&Entry> = known.iter().collect();
-        let (mut taken, mut stayed) = (Vec::new(), 0);
+        let (mut taken, mut set, mut stayed) = (Vec::new(), Vec::new(), 0);
         for entry in found {
             let said = entry.said(after);
             let old = left.iter().position(|known| known.said(before) == said);
@@ -355,14 +355,22 @@ impl<'a> Judged<'a> {
                 continue;
             }
             let is_old = old.is_some_and(|old| old.counts(&remotes_before));
-            match is_old || entry.runs_a_program() && may_be_new(entry) {
+            let is_set = !is_old && entry.runs_a_program() && may_be_new(entry);
+            set.extend(is_set.then_some(entry));
+            match is_old || is_set {
                 true => stayed += 1,
                 false => taken.push(entry),
             }
         }
+        // Behind the new one, the former would be what git goes by; of addresses there can be several.
+        let is_replaced = |entry: &Entry| {
+            !is_address(&entry.section, &entry.name)
+                && set.iter().any(|set| set.key() == entry.key())
+        };
         let is_wanted = |entry: &&Entry| {
-            entry.runs_a_program() && !entry.is_local_address()
-                || taken.iter().any(|taken| taken.key() == entry.key())
+            !is_replaced(entry)
+                && (entry.runs_a_program() && !entry.is_local_address()
+                    || taken.iter().any(|taken| taken.key() == entry.key()))
         };
         let restored = left.into_iter().filter(is_wanted).collect();
         Self { taken, restored, stayed }

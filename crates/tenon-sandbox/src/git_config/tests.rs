@@ -197,6 +197,17 @@ fn what_may_stay_stays() {
     let (text, names) = put_back(None, text.as_bytes(), may_stay).unwrap();
     assert_eq!(text, b"[core]\n\tworktree = ../a\n");
     assert_eq!(names, ["core.editor"]);
+    let moved = |after: &str| {
+        let before = b"[core]\n\tworktree = ../old\n\teditor = x\n";
+        let (text, names) = put_back(Some(before), after.as_bytes(), may_stay).unwrap();
+        (String::from_utf8(text).unwrap(), names)
+    };
+    let after = "[core]\n\tworktree = ../a\n\teditor = x\n";
+    assert_eq!(moved(after), (after.to_owned(), Vec::new()));
+    let both = after.replace("worktree", "worktree = /x\n\tworktree");
+    assert_eq!(moved(&both), (after.to_owned(), vec!["core.worktree".to_owned()]));
+    let old = after.replace("../a", "../old");
+    assert_eq!(moved(&after.replace("../a", "/x")), (old, vec!["core.worktree".to_owned()]));
 }
 
 #[test]

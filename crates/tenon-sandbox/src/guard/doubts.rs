@@ -87,7 +87,7 @@ impl Guard {
             let old = should_be.and_then(Item::bytes);
             let settings = saved.bytes().and_then(|saved| {
                 git_config::put_back(old, saved, |name, value| {
-                    place.may_set(name, value, &self.roots)
+                    place.may_set((name, value), old, &self.roots)
                 })
             });
             return settings.is_some_and(|(_, names)| names.is_empty());

@@ -303,7 +303,7 @@ fn content(top: &OwnedFd, beneath: &Path, kind: FileType, length: i64) -> Conten
     }
 }
 
-fn read(top: &OwnedFd, beneath: &Path, bytes_max: u64) -> Result<Vec<u8>, Errno> {
+pub(super) fn read(top: &OwnedFd, beneath: &Path, bytes_max: u64) -> Result<Vec<u8>, Errno> {
     read_whole(&open_to_read(top, beneath)?, bytes_max)
 }
 

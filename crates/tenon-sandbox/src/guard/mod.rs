@@ -38,6 +38,7 @@ mod reach;
 mod recorded;
 mod repository;
 mod scan;
+mod submodule;
 mod touched;
 mod written;
 
@@ -101,6 +102,8 @@ pub(crate) struct Guard {
     included: BTreeMap<Place, PathBuf>,
     /// Where settings of git lead that name repositories on this machine.
     addresses: BTreeSet<Place>,
+    /// Where settings of git say that repositories have their files.
+    trees: BTreeSet<Place>,
     own: Own,
     /// The user's, by which settings of git may name files.
     home: Option<PathBuf>,
@@ -520,16 +523,16 @@ impl Guard {
             let by_name = place.listed().is_some();
             Some((ProtectedChange { path, kind, found, by_name, put_back }, should_be))
         };
+        let is_opened = |before: &Item| after.mode & !before.mode & WRITTEN != 0;
         let has_new_name = after.has_new_name(before);
         if place.is_git_config() {
             let old = before.and_then(|before| before.bytes());
             if let Some((text, names)) = after.bytes().and_then(|new| {
                 git_config::put_back(old, new, |name, value| {
-                    place.may_set(name, value, &self.roots)
+                    place.may_set((name, value), old, &self.roots)
                 })
             }) {
-                let is_opened = |before: &&Item| after.mode & !before.mode & WRITTEN != 0;
-                let opened_from = before.filter(|before| !before.is_made).filter(is_opened);
+                let opened_from = before.filter(|before| !before.is_made && is_opened(before));
                 if names.is_empty() && !has_new_name && opened_from.is_none() {
                     return None;
                 }
@@ -546,6 +549,13 @@ impl Guard {
             }
         }
         match before {
+            Some(before)
+                if place.may_lead_elsewhere(before, after, &self.roots)
+                    && !has_new_name
+                    && !is_opened(before) =>
+            {
+                None
+            }
             None if place.may_appear(after, &self.roots) && !has_new_name => None,
             None => change(ProtectedChangeKind::Created, self.put(place, None), None),
             Some(before) => {

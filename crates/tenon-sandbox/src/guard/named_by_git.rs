@@ -1,17 +1,19 @@
-//! Files that settings of git name: what they include, and where addresses of repositories on this machine lead.
+//! Files that settings of git name: what they include, where addresses of repositories on this machine lead, and where
+//! repositories have their files.
 //!
 //! Git reads from such an address with a person's rights, into the workspace, and pushes to there. So what comes to stand
 //! where it leads is looked at as long as the settings name it: a link would lead elsewhere, and so would a file that
 //! says where a repository is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Guard;
 use super::item::Item;
 use super::others::Others;
 use super::place::Place;
 use super::scan::{link_above, look};
+use super::submodule::tree_of;
 use crate::git_addresses::paths;
 use crate::git_config::local_addresses;
 use crate::git_includes::Includes;
@@ -70,6 +72,7 @@ impl Guard {
         }
         found.retain(|place| !place.beneath().as_os_str().is_empty());
         self.addresses = found.into_iter().take(NAMES_MAX).collect();
+        self.follow_trees();
         for place in &self.addresses {
             if !self.before.contains_key(place)
                 && let Some(item) = look(place, None)
@@ -79,6 +82,38 @@ impl Guard {
         }
     }
 
+    /// Takes in where settings that were found say that repositories have their files, and the links on the way, unless they
+    /// are where no files may come to.
+    fn follow_trees(&mut self) {
+        let configs = self.before.iter().filter(|(place, _)| place.is_git_config());
+        let trees = configs.filter_map(|(config, item)| {
+            resolved(&tree_of(config.path().parent()?, item.bytes()?)?)
+        });
+        let names = trees
+            .filter(|(end, _)| self.may_be_written(end))
+            .flat_map(|(end, links)| links.into_iter().chain([end]));
+        self.trees = names.filter_map(|name| Place::included(&name, &self.roots)).collect();
+    }
+
+    /// Whether files may come to a folder: it is beneath a root, and in no repository's own directory.
+    fn may_be_written(&self, path: &Path) -> bool {
+        let is_in_git = |beneath: &Path| beneath.iter().any(|name| name == ".git");
+        let mut beneath = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
+        beneath.any(|beneath| !is_in_git(beneath))
+    }
+
+    /// Returns the links that have git write the files of a repository elsewhere.
+    fn out_of_trees(&self) -> impl Iterator<Item = (Place, Item)> {
+        let leads_out = |place: &Place| {
+            !resolved(&place.path()).is_some_and(|(end, _)| self.may_be_written(&end))
+        };
+        let link_at = move |place: &Place| {
+            let link = look(place, None).filter(Item::is_link);
+            link.map(|link| (place.clone(), link)).or_else(|| link_above(place))
+        };
+        self.trees.iter().filter(move |place| leads_out(place)).filter_map(link_at)
+    }
+
     /// Returns what stands there now, links on the way included, besides what was found `after` a command.
     pub(super) fn at_addresses(&self, after: &BTreeMap<Place, Item>) -> Vec<(Place, Item)> {
         let new = self.addresses.iter().filter(|place| !after.contains_key(place));
@@ -86,6 +121,7 @@ impl Guard {
             let item = look(place, None).map(|item| (place.clone(), item));
             item.or_else(|| link_above(place))
         })
+        .chain(self.out_of_trees().filter(|(place, _)| !after.contains_key(place)))
         .collect()
     }
 }

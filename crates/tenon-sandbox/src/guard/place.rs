@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::item::{Content, Item};
+use super::submodule::{has_tree, may_move, repository_of};
 use crate::git_addresses::may_lead;
 use crate::git_steps::GitStep;
 use crate::git_written::GitMerge;
@@ -264,8 +265,14 @@ impl Place {
     }
 
     /// Whether a setting is one that git makes itself: a submodule's repository says where the
-    /// submodule is, which must be beneath the root, and a clone where another is, beneath one of `roots`.
-    pub(super) fn may_set(&self, name: &str, value: &str, roots: &[PathBuf]) -> bool {
+    /// submodule is, which must be beneath the root, and a clone where another is, beneath one of `roots`. The settings
+    /// were `before`.
+    pub(super) fn may_set(
+        &self,
+        (name, value): (&str, &str),
+        before: Option<&[u8]>,
+        roots: &[PathBuf],
+    ) -> bool {
         if may_lead(name, value, roots) {
             return true;
         }
@@ -278,11 +285,13 @@ impl Place {
         }
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
         // `..` counts as git counts it only where no link is in between; so it is resolved.
+        let tree = folder.join(value);
         value.chars().all(is_plain)
-            && folder.join(value).canonicalize().is_ok_and(|target| {
+            && tree.canonicalize().is_ok_and(|target| {
                 let beneath = target.strip_prefix(&self.root);
                 beneath.is_ok_and(|beneath| !beneath.iter().any(in_git))
             })
+            && may_move(folder, &tree, before, roots)
     }
 
     /// Whether it is what git makes for a worktree: it leads to where the worktree was found.
@@ -293,16 +302,35 @@ impl Place {
             && item.bytes() == Some(b"../..\n")
     }
 
+    /// Returns the directory to which a `.git` file leads from there.
+    fn pointed_to(&self, item: &Item) -> Option<PathBuf> {
+        repository_of(self.path().parent()?, item.bytes()?)
+    }
+
+    /// Whether what a command made of a `.git` file may stay: it leads to where it led, or to a repository whose files are
+    /// there, as where git moves a submodule.
+    pub(super) fn may_lead_elsewhere(
+        &self,
+        before: &Item,
+        after: &Item,
+        roots: &[PathBuf],
+    ) -> bool {
+        let is_of_tree = |target: &PathBuf| {
+            let tree = self.path();
+            tree.parent().is_some_and(|tree| has_tree(target, tree, roots))
+        };
+        self.beneath.file_name() == Some(OsStr::new(".git"))
+            && !self.is_own()
+            && self.is_pointer_to_own(after, roots)
+            && self.pointed_to(after).is_some_and(|target| {
+                self.pointed_to(before).is_some_and(|old| old == target) || is_of_tree(&target)
+            })
+    }
+
     /// Whether a `.git` file leads to a repository that looks come to, or to what it has for a
     /// worktree.
     fn is_pointer_to_own(&self, item: &Item, roots: &[PathBuf]) -> bool {
-        let Some(text) = item.bytes().and_then(|bytes| bytes.strip_prefix(b"gitdir: ")) else {
-            return false;
-        };
-        let target = OsStr::from_bytes(text.trim_ascii_end());
-        let above = self.path();
-        let Some(above) = above.parent() else { return false };
-        let Ok(target) = above.join(target).canonicalize() else { return false };
+        let Some(target) = self.pointed_to(item) else { return false };
         let worktrees = target.parent().filter(|above| above.ends_with("worktrees"));
         let repository = worktrees.and_then(Path::parent).unwrap_or(&target);
         let has_settings = rustix::fs::lstat(repository.join("config")).is_ok();

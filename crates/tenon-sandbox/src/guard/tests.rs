@@ -8,6 +8,7 @@ mod own_links;
 mod permissions;
 mod room;
 mod settings;
+mod submodules;
 mod within;
 mod written;
 

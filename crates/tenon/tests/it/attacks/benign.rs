@@ -17,6 +17,12 @@ macro_rules! toolchain {
     };
 }
 
+/// A repository of the user's with a submodule.
+const SUBMODULE: &str = "export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=e; git init -qb main o; git -C o commit -q --allow-empty -m m; git init -qb main p; cd p; git -c protocol.file.allow=always submodule --quiet add ../o lib; git commit -qm sub; mkdir deep";
+
+/// What the user's own git finds where a command moved it, and that its repository says so once.
+const MOVED: &str = "cd p; git() { command git -c safe.directory='*' \"$@\"; }; test -z \"$(git status --porcelain)\" && git submodule update && git -C $(git config -f .gitmodules submodule.lib.path) log --oneline && test $(git config -f .git/modules/lib/config --get-all core.worktree | wc -l) = 1";
+
 macro_rules! works {
     ($name:literal, $script:expr, $prints:expr) => {
         row($name, &[Call::Script(concat!("exec 2>&1; set -e\n", $script))]).prints($prints)
@@ -161,6 +167,18 @@ pub(super) const ROWS: &[Row] = &[
     git!("git: indexes of every kind", "git update-index --index-version 4; echo b > b; git add b; git update-index --split-index; echo c > c; git add c; git worktree add -q w; git stash -q; git checkout -q .; git stash pop -q; git commit -qm two; git status --short b c", &[""]),
     git!("git: rebases and patches with conflicts", "git switch -qc side; for n in 1 2; do echo $n > a; git commit -qam $n; done; git format-patch -q -1 -o p main..side; git switch -q main; echo z > a; git commit -qam z; git switch -q side; GIT_SEQUENCE_EDITOR=true git rebase -qi main 2> /dev/null || cat .git/rebase-merge/msgnum; git rebase --abort; git rebase -q --apply main > /dev/null 2>&1 || cat .git/rebase-apply/next; git rebase --abort; git switch -q main; git am -q p/* > /dev/null 2>&1 || cat .git/rebase-apply/last; git am --abort; git worktree add -q w side; git -C w rebase -q main > /dev/null 2>&1 || cat .git/worktrees/w/rebase-merge/end", &["1\n1\n1\n2\n"]),
     git!("git: a list of commits that an option edits", "for n in b c; do echo $n > $n; git add $n; git commit -qm $n; done; git -c sequence.editor='sed -i 1d' rebase -qi HEAD~2; git log --format=%s; printf 'y\\nn\\n' > answers; echo x >> a; echo x >> c; git add -p < answers > /dev/null; git diff --cached --name-only", &["c\nfirst\na\n"]),
+    row("git: a submodule that moves", &[Call::Script("exec 2>&1; set -e; cd p; git mv lib lib2; git -c user.name=n -c user.email=e commit -qm moved; git status --short; echo end")])
+        .prepare(SUBMODULE)
+        .prints(&["end"])
+        .never(&["[walls]", "fatal", "error:"])
+        .after(MOVED)
+        .needs(&["git"]),
+    row("git: a submodule that moves into another folder", &[Call::Script("exec 2>&1; set -e; cd p; git mv lib deep/lib; git -c user.name=n -c user.email=e commit -qm moved; git status --short; echo end")])
+        .prepare(SUBMODULE)
+        .prints(&["end"])
+        .never(&["[walls]", "fatal", "error:"])
+        .after(MOVED)
+        .needs(&["git"]),
     git!("git: stash and tag", "echo z > a; git stash -q; git stash pop -q; git tag t; git reset -q --hard t; cat a", &["a\n"]),
     git!("git: settings and remotes", "git config user.name x; git remote add o https://example.com/a; git branch -M trunk; git remote; git config user.name", &["o\nx"]),
     git!("git: clone and push", "git clone -q --bare . b.git; git clone -q b.git c; cd c; echo d > d; git add d; git commit -qm d; git push -q; git -C ../b.git log --oneline | wc -l", &["2\n"]),

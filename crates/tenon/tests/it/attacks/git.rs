@@ -224,6 +224,14 @@ python3 write.py; echo end"#,
         .after("test ! -e w/.git || { ! git -C w config --get core.fsmonitor | grep evil && ! ls \"$(git -C w rev-parse --git-common-dir)/hooks\" | grep -v sample$; }"),
     left!("git: a submodule whose pointer is another", "git init -q m; git -C m -c user.name=a -c user.email=a commit -q --allow-empty -m a; git -c protocol.file.allow=always -c user.name=a -c user.email=a submodule add -q ./m s; cp -r .git/modules/s e; git config -f e/config core.fsmonitor evil; git config -f e/config --unset core.worktree; echo \"gitdir: ../e\" > s/.git")
         .after("test ! -e s/.git || ! git -C s config --get core.fsmonitor | grep evil"),
+    row("git: files of a submodule behind a link", &[
+        Call::Script("cd p; git mv lib lib2; echo moved"),
+        Call::Script("cd p; mv lib2 lib; ln -s $TOP lib2; echo end"),
+    ])
+        .prepare("g='git -c user.name=a -c user.email=a -c protocol.file.allow=always'; git init -q o; $g -C o commit -q --allow-empty -m m; git init -q p; cd p; $g submodule --quiet add ../o lib; $g commit -qm sub")
+        .prints(&["moved", "end", "[walls] protected: "])
+        .after("cd p; test -e lib/.git -a ! -L lib2 && test \"$(git config -f .git/modules/lib/config --get-all core.worktree)\" = ../../../lib2")
+        .needs(&["git"]),
     left!("git: a repository in a folder whose name is no text", "mkdir $'d\\xff'; git init -q $'d\\xff/r'; git -C $'d\\xff/r' config core.fsmonitor evil; mkdir -p $'d\\xff/r/.git/hooks'; echo evil > $'d\\xff/r/.git/hooks/pre-commit'")
         .after("! grep -rqs evil --include=config --include=pre-commit ."),
     left!("git: a repository deeper than anybody looks", "d=$(printf 'a/%.0s' $(seq 90)); mkdir -p $d; cd $d; git init -q .; git config core.fsmonitor evil; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit")
