@@ -12,6 +12,7 @@
 
 mod accepted;
 mod along;
+mod alternates;
 mod beside;
 mod change;
 mod copies;
@@ -547,6 +548,12 @@ impl Guard {
                 };
                 return change(kind, done, Some(put_back));
             }
+        }
+        if place.is_alternates()
+            && !has_new_name
+            && alternates::may_say(place, before, after, &self.roots)
+        {
+            return None;
         }
         match before {
             Some(before)

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::Guard;
+use super::alternates;
 use super::item::Item;
 use super::others::Others;
 use super::place::Place;
@@ -65,6 +66,13 @@ impl Guard {
         for (config, item) in self.before.iter().filter(|(place, _)| place.is_git_config()) {
             let addresses = item.bytes().map(local_addresses).unwrap_or_default();
             for path in addresses.iter().flat_map(|address| paths(&config.path(), address)) {
+                let Some((end, links)) = resolved(&path) else { continue };
+                let names = links.into_iter().chain([end]);
+                found.extend(names.filter_map(|name| Place::included(&name, &self.roots)));
+            }
+        }
+        for (place, item) in self.before.iter().filter(|(place, _)| place.is_alternates()) {
+            for path in alternates::named(place, item) {
                 let Some((end, links)) = resolved(&path) else { continue };
                 let names = links.into_iter().chain([end]);
                 found.extend(names.filter_map(|name| Place::included(&name, &self.roots)));

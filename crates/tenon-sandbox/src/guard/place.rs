@@ -12,7 +12,8 @@ use crate::git_steps::GitStep;
 use crate::git_written::GitMerge;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 use crate::workspace::{
-    above_listed, is_index_of_git, is_replacement, is_setting_of_git, makes_one,
+    ALTERNATES, above_listed, is_alternates, is_index_of_git, is_replacement, is_setting_of_git,
+    makes_one,
 };
 
 /// What may come to be in a repository's `info`: none of it runs anything.
@@ -178,6 +179,12 @@ impl Place {
             && self.in_repository().is_some_and(|names| names.len() == 1)
     }
 
+    /// Whether git takes from there where else it has objects.
+    pub(super) fn is_alternates(&self) -> bool {
+        is_alternates(&self.beneath)
+            && self.in_repository().is_some_and(|names| names.len() == ALTERNATES.len())
+    }
+
     /// Returns what git says there of how far a rebase is.
     pub(super) fn git_step(&self) -> Option<GitStep> {
         match self.in_repository()?[..] {
@@ -229,7 +236,7 @@ impl Place {
             return false;
         }
         let Some(name) = names.last() else { return false };
-        if is_replacement(&self.beneath) {
+        if is_replacement(&self.beneath) || self.is_alternates() {
             return false;
         }
         let is = |known: &str| names.iter().any(|name| *name == known);

@@ -355,6 +355,8 @@ impl<'a> Scan<'a> {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
             } else if kind.is_dir() && name == "refs" {
                 self.all(root, top, &beneath.join("replace"), depth, DEPTH_MAX);
+            } else if kind.is_dir() && name == "objects" {
+                self.all(root, top, &beneath.join("info/alternates"), depth, DEPTH_MAX);
             } else if kind.is_dir() && has_steps(&name) {
                 self.steps(root, top, &beneath, depth);
             } else if misleads(kind) && (name != "HEAD" || kind.is_fifo()) {

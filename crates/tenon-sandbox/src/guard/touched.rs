@@ -17,8 +17,8 @@ use super::scan::{DEPTH_MAX, Scan, misleads};
 use crate::git_steps::{GitStep, has_steps};
 use crate::journal::Came;
 use crate::workspace::{
-    above_listed, can_matter, has_old_remotes, is_above_protected, is_replacement,
-    is_setting_of_git, is_written_by_git, makes_repository,
+    ALTERNATES, above_listed, can_matter, has_old_remotes, is_above_protected, is_alternates,
+    is_replacement, is_setting_of_git, is_written_by_git, makes_repository,
 };
 
 /// What a place is by the names on its way.
@@ -66,6 +66,7 @@ impl Role {
             let is_written = || match names.len() - index {
                 1 => is_written_by_git(name),
                 2 => GitStep::at_end_of(beneath).is_some(),
+                3 => is_alternates(beneath),
                 _ => false,
             };
             let is_replacing = || {
@@ -128,6 +129,13 @@ impl Scan<'_> {
         let above = beneath.parent().filter(|_| beneath.file_name().is_some_and(has_steps));
         if let Some(above) = above.filter(|above| is_repository(root, top, above)) {
             self.steps(root, top, beneath, above.iter().count());
+        }
+        let ends = [beneath.join("info/alternates"), beneath.join("alternates")];
+        for file in ends.iter().filter(|file| is_alternates(file)) {
+            let above = file.ancestors().nth(ALTERNATES.len());
+            if let Some(above) = above.filter(|above| is_repository(root, top, above)) {
+                self.all(root, top, file, above.iter().count(), DEPTH_MAX);
+            }
         }
         match Role::of(root, top, beneath) {
             Role::Listed => self.all(root, top, beneath, 0, DEPTH_MAX),

@@ -202,6 +202,9 @@ const OLD_REMOTES: [&str; 2] = ["branches", "remotes"];
 /// Where references are by which git shows another object than the one that is asked for.
 const REPLACEMENTS: (&str, &str) = ("refs", "replace");
 
+/// Where a repository names folders of objects that it has besides its own.
+pub(crate) const ALTERNATES: [&str; 3] = ["objects", "info", "alternates"];
+
 /// Names by which a folder may be a repository's own.
 const MAKE_REPOSITORIES: [&str; 5] = ["HEAD", "objects", "refs", "worktrees", "commondir"];
 
@@ -398,6 +401,13 @@ pub(crate) fn is_replacement(path: &Path) -> bool {
         .any(|(one, other)| one.eq_ignore_ascii_case(above) && other.eq_ignore_ascii_case(name))
 }
 
+/// Whether a path ends as that of the file in which a repository names folders of objects, in upper and lower case alike.
+pub(crate) fn is_alternates(path: &Path) -> bool {
+    let mut names = path.iter().rev();
+    let mut known = ALTERNATES.iter().rev();
+    known.all(|known| names.next().is_some_and(|name| name.eq_ignore_ascii_case(known)))
+}
+
 /// Whether a folder of this very name in a repository's own directory has remotes in it, in git's old form.
 pub(crate) fn has_old_remotes(name: &OsStr) -> bool {
     OLD_REMOTES.iter().any(|known| name == *known)
@@ -412,6 +422,9 @@ pub(super) fn places_led_to(paths: &[PathBuf], roots: &[PathBuf]) -> impl Iterat
 
 /// Whether a place beneath `root` is protected by the names on its way.
 pub(crate) fn is_protected_name(root: &Path, beneath: &Path) -> bool {
+    if is_alternates(beneath) {
+        return true;
+    }
     let (mut in_repository, mut above) = (false, root.file_name());
     let mut names = beneath.iter().peekable();
     while let Some(name) = names.next() {

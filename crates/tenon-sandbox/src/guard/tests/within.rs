@@ -199,3 +199,58 @@ fn the_repository_of_a_linked_worktree_gets_no_other_one() {
     let told: Vec<_> = guard.end(None).into_iter().map(|change| change.path).collect();
     assert_eq!(told, [git.join("n/config")]);
 }
+
+/// Repositories, of which the person's `mine` has objects outside.
+const WITH_ALTERNATES: &str = "git init -q . && git init -q mine && git init -q --bare b && git init -q other && \
+                               mkdir -p .git/objects/info b/objects/info mine/.git/objects/info && \
+                               echo /srv/mirror/objects > mine/.git/objects/info/alternates";
+
+#[test]
+fn objects_of_other_repositories_are_named_by_the_person() {
+    let own = "/srv/mirror/objects\n";
+    let check = |attack: &str, name: &str, expected: &str, names: &[&str]| {
+        let found = check(WITH_ALTERNATES, attack, &[(name, expected)]);
+        assert_eq!(found, names, "{attack}");
+    };
+    let (top, bare) = (".git/objects/info/alternates", "b/objects/info/alternates");
+    let mine = "mine/.git/objects/info/alternates";
+    for line in [
+        "/srv/objects",
+        "../../../../objects",
+        "\\\"/srv/objects\\\"",
+        "../../other/.git/objects\\n/srv",
+    ] {
+        check(&format!("printf \"{line}\\n\" > {top}"), top, "-", &[top]);
+        check(&format!("printf \"{line}\\n\" > {bare}"), bare, "-", &[bare]);
+        check(&format!("printf \"{line}\\n\" > {mine}"), mine, own, &[mine]);
+    }
+    let other = "mkdir -p o/info; echo /srv/objects > o/info/alternates";
+    check(&format!("{other}; echo ../../o > {top}"), top, "-", &[top]);
+    let folder = "mkdir x; echo /srv/objects > x/alternates; rmdir .git/objects/info; mv x .git/objects/info";
+    check(folder, top, "-", &[top]);
+    check(&format!("ln -s /srv {top}"), top, "-", &[top]);
+    check(&format!("rm {mine}"), mine, own, &[mine]);
+    check(&format!("echo ../../../other/.git/objects > {mine}"), mine, own, &[mine]);
+    let within = "../../other/.git/objects\n";
+    check(&format!("echo ../../other/.git/objects > {top}"), top, within, &[]);
+    let both = format!("{own}../../../other/.git/objects\n");
+    check(&format!("echo ../../../other/.git/objects >> {mine}"), mine, &both, &[]);
+    let shared = "git clone -q --shared other new && git -C new status --short";
+    let names = check_with(WITH_ALTERNATES, shared, |root| {
+        assert!(root.join("new/.git/objects/info/alternates").exists());
+    });
+    assert_eq!(names, [""; 0]);
+}
+
+#[test]
+fn what_is_named_for_objects_leads_nowhere_else_later() {
+    let setup = "git init -q . && mkdir -p .git/objects/info o && echo ../../o > .git/objects/info/alternates";
+    let names = check_with(setup, "rmdir o && ln -s /srv o", |root| {
+        assert!(root.join("o").symlink_metadata().is_err());
+    });
+    assert_eq!(names, ["o"]);
+    let names = check_with(setup, "mkdir o/info && echo /srv > o/info/alternates", |root| {
+        assert!(!root.join("o/info/alternates").exists());
+    });
+    assert_eq!(names, ["o/info/alternates"]);
+}

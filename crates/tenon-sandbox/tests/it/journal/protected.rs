@@ -72,6 +72,13 @@ const CASES: &[Case] = &[
         &["cd r; mkdir d; mkfifo .git/objects/info/alternates .git/refs/heads/p d/.gitignore d/p"],
         "test \"$(find r -type p)\" = r/d/p",
     ),
+    case(
+        "git init -q r; mkdir -p r/.git/objects/info; echo /srv/own > r/.git/objects/info/alternates; git init -q n",
+        &[
+            "echo /srv/evil >> r/.git/objects/info/alternates; echo /srv/evil > n/.git/objects/info/alternates; git init -q m; mkdir x; echo /srv/evil > x/alternates; rm -rf m/.git/objects/info; mv x m/.git/objects/info",
+        ],
+        "test \"$(cat */.git/objects/info/alternates)\" = /srv/own",
+    ),
     // What was innocent gets a name that matters.
     case(
         "",

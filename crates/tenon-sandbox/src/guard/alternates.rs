@@ -1,0 +1,68 @@
+//! Where a repository has objects besides its own: `objects/info/alternates`, a line for each folder of objects.
+//!
+//! Git takes what is in such a folder for the repository's own, and copies some of it to where commands read. What a person
+//! wrote there stays; what a command adds, as `git clone --shared` does, only where it leads beneath the session's folders.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use super::item::{Content, Item};
+use super::place::{Place, is_repository_root};
+use crate::links::resolved;
+
+/// Whether a command may leave this there, where it was so `before`.
+pub(super) fn may_say(
+    place: &Place,
+    before: Option<&Item>,
+    after: &Item,
+    roots: &[PathBuf],
+) -> bool {
+    let known: Vec<&[u8]> = lines(before).collect();
+    let said: Vec<&[u8]> = lines(Some(after)).collect();
+    let is_text = matches!(after.content, Content::File(Some(_)));
+    let leads_beneath = |line: &[u8]| {
+        folder(place, line).is_some_and(|path| is_of_repository(&path) && is_in(&path, roots))
+    };
+    is_text
+        && known.iter().all(|line| said.contains(line))
+        && said.iter().all(|line| known.contains(line) || leads_beneath(line))
+}
+
+/// Returns the folders of objects that are named there, and where each would name others.
+pub(super) fn named(place: &Place, item: &Item) -> Vec<PathBuf> {
+    let folders = lines(Some(item)).filter_map(|line| folder(place, line));
+    folders.flat_map(|path| [path.join("info/alternates"), path]).collect()
+}
+
+/// Returns the lines that git reads.
+fn lines(item: Option<&Item>) -> impl Iterator<Item = &[u8]> {
+    let bytes = item.and_then(Item::bytes).unwrap_or_default();
+    let lines = bytes.split(|byte| *byte == b'\n');
+    lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"))
+}
+
+/// Returns the folder that a line names; none for one in quotes, which git itself does not write there.
+fn folder(place: &Place, line: &[u8]) -> Option<PathBuf> {
+    let path = place.path();
+    let objects = path.parent()?.parent()?;
+    (!line.starts_with(b"\"")).then(|| objects.join(OsStr::from_bytes(line)))
+}
+
+/// Whether a folder has the objects of a repository, which is looked at like any other: git goes on to what is named there.
+fn is_of_repository(path: &Path) -> bool {
+    path.ends_with("objects") && path.parent().is_some_and(is_repository_root)
+}
+
+/// Whether a folder is beneath the roots by its name and by where that leads.
+fn is_in(path: &Path, roots: &[PathBuf]) -> bool {
+    let is_in_root = |path: &Path| roots.iter().any(|root| path.starts_with(root));
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    is_in_root(&plain) && resolved(path).is_some_and(|(end, _)| is_in_root(&end))
+}
