@@ -22,8 +22,10 @@ use super::{
 use crate::policy::shell::{self, Piece, RedirectKind, SimpleCommand, Word};
 
 /// What programs say of a file that is not there.
-const MISSING: [&str; 9] = [
+const MISSING: [&str; 10] = [
     "no such file",
+    // Where a repository has objects besides its own.
+    "unable to normalize alternate object path",
     "not found",
     "does not exist",
     "doesn't exist",
@@ -488,6 +490,10 @@ mod tests {
             ("Error: ENOENT: no such file or directory, open '/root/a'", &["/root/a"]),
             ("fatal: repository '/home/u/r' does not exist", &["/home/u/r"]),
             ("fatal: '../bare.git' does not appear to be a git repository", &["../bare.git"]),
+            (
+                "error: unable to normalize alternate object path: /home/u/m/.git/objects",
+                &["/home/u/m/.git/objects"],
+            ),
             ("cat: /root/a: 没有那个文件或目录", &["/root/a"]),
             ("head: cannot open 'notes' for reading: No such file or directory", &["notes"]),
             ("cat: a b/c.txt: No such file or directory", &["b/c.txt"]),
