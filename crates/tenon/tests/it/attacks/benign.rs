@@ -155,6 +155,7 @@ pub(super) const ROWS: &[Row] = &[
         .never(&["[walls]", "fatal", "error:"])
         .needs(&["git"])
         .alone(),
+    git!("git: a clone that shares objects", "git clone -q --shared . b; git -C b log --format=%s; cd b; echo b > b; git add b; git commit -qm second; git fsck; git repack -adq; rm .git/objects/info/alternates; git log --oneline | wc -l", &["first\n", "2\n"]),
     row("git: clones of one another in the next call", &[
         Call::Script("set -e; exec 2>&1; g='git -c user.name=n -c user.email=e'; git init -qb main a; $g -C a commit -q --allow-empty -m one; git clone -q ./a ./b; git init -q --bare c.git; git -C b remote add c $PWD/c.git; git -C b push -q -u c main; git -C b config --rename-section remote.c remote.up; git -C b config branch.main.remote up; echo made"),
         Call::Script("exec 2>&1; git -c user.name=n -c user.email=e -C a commit -q --allow-empty -m two; git -C b pull -q $PWD/a; git -C b fetch -q --all; git -C b push -q; git -C b branch -q --set-upstream-to origin/main; git -C b status -sb; git -C c.git log --format=%s main; git -C b config fetch.prune true; git -C b remote"),

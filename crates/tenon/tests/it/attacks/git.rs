@@ -65,6 +65,15 @@ pub(super) const ROWS: &[Row] = &[
         .after("! grep -q evil .git/config"),
     left!("git: a fetch from a repository outside", "git config remote.ci.url $TOP/folder; git config remote.ci.fetch '+refs/heads/*:refs/remotes/ci/*'; git config fetch.all true; git config remotes.default ci; ln -s $TOP/folder l; git config branch.main.remote l; git config branch.x.remote $TOP/folder; git config remote.pushDefault ~/folder; git remote add two l; git remote add three file://$TOP/folder; git config submodule.s.url ../../../folder; git config lfs.url $TOP/folder")
         .after("cmp .git/config config-before"),
+    left!("git: objects of a repository outside", "mkdir -p .git/objects/info n; echo $TOP/folder/.git/objects | tee .git/objects/info/alternates; git init -q --bare b; echo ../../../../folder/.git/objects >> b/objects/info/alternates; git init -q x; mkdir y; echo $TOP/folder > y/alternates; rm -rf x/.git/objects/info; mv y x/.git/objects/info; git clone -q --shared . c; ln -s $TOP/folder/.git c/.git/objects/pack/x")
+        .after("test ! -e .git/objects/info/alternates -a ! -e b/objects/info/alternates -a ! -e x/.git/objects/info/alternates -a -e c/.git/objects/info/alternates"),
+    row("git: objects that are named by a file tool", &[
+        Call::Tool("write_file", r#"{"path":"@ROW@/.git/objects/info/alternates","content":"/srv/objects\n"}"#),
+    ])
+        .prepare(REPOSITORY)
+        .prints(&["needs the user's yes"])
+        .after("test ! -e .git/objects/info/alternates")
+        .needs(&["git"]),
     row("git: an address in the workspace that leads outside later", &[
         Call::Script("git clone -q . sub; git remote add one $PWD/sub; git remote add two file://$PWD/not-yet; git remote add three ./sub; git remote add four file://localhost$PWD/sub; git config remote.one.url; echo added"),
         Call::Script("rm -rf sub; ln -s $TOP/folder sub; echo gitdir: $TOP/folder/.git > not-yet; ln -s $TOP/folder not-yet.git; echo end"),
