@@ -102,8 +102,8 @@ const BESIDE: [(&str, GitStep); 12] = [
 
 /// Of which git writes files at a later command that has nothing to do with it, and the file without which it is of nothing
 /// that is under way, and that git's own words tell.
-const PARTS: [(&str, &str); 2] =
-    [("BISECT_START", "BISECT_LOG"), ("MERGE_AUTOSTASH", "MERGE_HEAD")];
+const PARTS: [(&str, &str); 3] =
+    [("BISECT_START", "BISECT_LOG"), ("MERGE_AUTOSTASH", "MERGE_HEAD"), ("autostash", "onto")];
 
 /// Commands of a list that are followed by a commit.
 const OF_COMMITS: [&str; 15] = [
@@ -142,7 +142,8 @@ impl GitStep {
         BESIDE.iter().find(|(known, _)| name == *known).map(|(_, step)| *step)
     }
 
-    /// Returns the file beside that one of this very name is never without, in a repository's own directory.
+    /// Returns the file beside that one of this very name is never without, in a repository's own directory or a folder of
+    /// it.
     pub(crate) fn never_without(name: &OsStr) -> Option<&'static str> {
         PARTS.iter().find(|(part, _)| name == *part).map(|(_, other)| *other)
     }

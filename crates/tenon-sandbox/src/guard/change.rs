@@ -44,8 +44,8 @@ pub enum ProtectedChangeKind {
         /// Whether none is there now.
         is_out: bool,
     },
-    /// It wrote what a merge set aside, which a later commit applies; or it ended the merge and left it there. Without a
-    /// former one it is taken out.
+    /// It wrote what a merge set aside, which a later commit applies, or ended the merge and left it there; or it wrote
+    /// what a rebase set aside that it did not begin. Without a former one it is taken out.
     GitAutostash {
         /// Whether none is there now.
         is_out: bool,
@@ -94,12 +94,12 @@ impl ProtectedChange {
     }
 }
 
-/// Says what a later commit would have done, and what brings back what a merge set aside in a commit.
+/// Says what git would have done, and what brings back what a merge or a rebase set aside in a commit.
 fn applied(commit: Option<&str>) -> String {
     match commit {
-        None => "had a later commit apply what it names".to_owned(),
+        None => "had git apply what it names later".to_owned(),
         Some(commit) => format!(
-            "had a later commit apply what it names; `git stash apply {commit}` brings back what a merge set aside there"
+            "had git apply what it names later; `git stash apply {commit}` brings back what was set aside there"
         ),
     }
 }

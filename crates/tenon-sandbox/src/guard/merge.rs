@@ -53,13 +53,21 @@ impl GitMerge {
     pub(super) fn kind(self, found: &Item, is_out: bool) -> ProtectedChangeKind {
         match self {
             Self::Conflicts => ProtectedChangeKind::GitConflicts { is_out },
-            Self::Autostash => {
-                let text = found.bytes().and_then(|bytes| std::str::from_utf8(bytes).ok());
-                let commit = text.map(str::trim_end).filter(|text| is_hash(text));
-                ProtectedChangeKind::GitAutostash { is_out, commit: commit.map(str::to_owned) }
-            }
+            Self::Autostash => of_stash(found, is_out),
         }
     }
+}
+
+/// Returns what is told of a stash that git would apply later, where `found` names it.
+pub(super) fn of_stash(found: &Item, is_out: bool) -> ProtectedChangeKind {
+    ProtectedChangeKind::GitAutostash { is_out, commit: hash_in(found).map(str::to_owned) }
+}
+
+/// Returns the hash of a commit, if a file has that and nothing else.
+pub(super) fn hash_in(item: &Item) -> Option<&str> {
+    let text = std::str::from_utf8(item.bytes()?).ok()?.trim_end();
+    let is_hash = matches!(text.len(), 40 | 64) && text.bytes().all(|it| it.is_ascii_hexdigit());
+    is_hash.then_some(text)
 }
 
 fn listed(item: &Item) -> Option<HashSet<(&[u8], &Path)>> {
@@ -87,8 +95,4 @@ fn is_behind_no_link(top: &OwnedFd, file: &Path) -> bool {
         Ok(stat) => !FileType::from_raw_mode(stat.st_mode).is_symlink(),
         Err(errno) => matches!(errno, Errno::NOENT | Errno::NOTDIR),
     }
-}
-
-fn is_hash(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -6,6 +6,7 @@ mod moves;
 mod owed;
 mod own_links;
 mod permissions;
+mod rebase;
 mod room;
 mod settings;
 mod submodules;

@@ -11,6 +11,7 @@ use super::Guard;
 use super::change::{ProtectedChange, ProtectedChangeKind};
 use super::folder::open_folder_at;
 use super::item::{Content, Item, open_to_read};
+use super::merge::{hash_in, of_stash};
 use super::place::Place;
 use super::scan::look;
 use crate::git_config;
@@ -142,6 +143,22 @@ fn goes_with_other(place: &Place, item: &Item, look: impl Fn(&Place) -> Option<I
     both.is_some_and(|(strategy, options)| git_strategies::go_together(strategy, options))
 }
 
+/// Whether a rebase goes onto another commit than the one before, by files of them.
+fn is_onto_another((before, after): (Option<&Item>, Option<&Item>)) -> bool {
+    let hash = |item: Option<&Item>| item.and_then(hash_in).map(str::to_ascii_lowercase);
+    hash(before).zip(hash(after)).is_some_and(|(before, after)| before != after)
+}
+
+/// Whether a rebase is of a branch that the one before was not of, by files of them.
+fn is_of_another((before, after): (Option<&Item>, Option<&Item>)) -> bool {
+    let bytes = before.and_then(Item::bytes).zip(after.and_then(Item::bytes));
+    bytes.is_some_and(|(before, after)| {
+        before.trim_ascii() != after.trim_ascii()
+            && after.starts_with(b"refs/heads/")
+            && GitStep::Branch.is_sound(after)
+    })
+}
+
 /// One that may be another than before.
 struct Written<'a> {
     place: &'a Place,
@@ -170,7 +187,7 @@ impl Guard {
                 }
                 continue;
             }
-            let found = self.verdict(&written, after, &mut left);
+            let found = self.verdict(&written, (after, moved), &mut left);
             let Written { place, item, before, is_same, .. } = written;
             match found {
                 Verdict::Sound if item.bytes().is_none() => {
@@ -189,6 +206,7 @@ impl Guard {
                     let is_out = should_be.is_none();
                     let kind = match (place.of_merge(), place.git_step()) {
                         (Some(merge), _) => merge.kind(item, is_out),
+                        (None, Some(GitStep::Autostash)) => of_stash(item, is_out),
                         (None, Some(_)) => ProtectedChangeKind::GitStep { is_out },
                         (None, None) => ProtectedChangeKind::GitIndex { is_out },
                     };
@@ -217,22 +235,24 @@ impl Guard {
     fn verdict(
         &self,
         written: &Written<'_>,
-        after: &BTreeMap<Place, Item>,
+        (after, moved): (&BTreeMap<Place, Item>, &BTreeMap<Place, Place>),
         left: &mut u64,
     ) -> Verdict {
         let Written { place, item, before, format, .. } = written;
         let is_as_before =
             place.of_merge().map(|merge| merge.is_as_before((place, item), before.as_ref(), after));
+        let is_whole = is_whole(place, after);
         if place.git_step() == Some(GitStep::Autostash)
+            && is_whole
             && !before.as_ref().is_some_and(|before| before.has_content_of(item))
-            && self.was_under_way(place)
+            && self.was_under_way(place, after, moved)
         {
             return Verdict::Unsound;
         }
         if !goes_with_other(place, item, |other| after.get(other).cloned()) {
             return Verdict::Unsound;
         }
-        match (is_whole(place, after), is_as_before) {
+        match (is_whole, is_as_before) {
             (_, Some(false)) | (true, None) => verdict(place, item, *format, left),
             (true, Some(true)) => Verdict::Sound,
             // Git may be about to make the other, or to take this one away.
@@ -241,12 +261,25 @@ impl Guard {
         }
     }
 
-    /// Whether the rebase that a file is about had begun before the commands that run, or ran last.
-    fn was_under_way(&self, place: &Place) -> bool {
+    /// Whether the rebase that a file is about is one that had begun before the commands that run, or ran last, or looks
+    /// like it: by what `git status` tells of it, the branch and the commit that it goes onto. The inode of the folder says
+    /// nothing, since commands can make a copy, nor does where the rebase goes back to (`orig-head`), which nothing shows.
+    fn was_under_way(
+        &self,
+        place: &Place,
+        after: &BTreeMap<Place, Item>,
+        moved: &BTreeMap<Place, Place>,
+    ) -> bool {
+        let beside = |name: &str| {
+            let now = Place::new(place.root(), &place.beneath().with_file_name(name), 0);
+            let before = self.before.get(moved.get(&now).unwrap_or(&now));
+            (before, after.get(&now))
+        };
         let folder = place.beneath().parent();
         let is_in =
             |known: &Place| known.root() == place.root() && known.beneath().parent() == folder;
-        self.before.keys().any(is_in)
+        let had_begun = self.before.keys().chain(moved.keys()).any(is_in);
+        had_begun && !is_onto_another(beside("onto")) && !is_of_another(beside("head-name"))
     }
 
     /// Returns those that are to be judged; first what a look found sound already, so that others take no room from that.

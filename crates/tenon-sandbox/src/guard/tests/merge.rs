@@ -139,7 +139,7 @@ fn no_stash_that_a_command_has_a_commit_apply_stays() {
         if command.contains(hash) {
             let said = changes.remove(0).to_string();
             assert!(
-                said.ends_with(&format!("`git stash apply {hash}` brings back what a merge set aside there; put back as it was")),
+                said.ends_with(&format!("`git stash apply {hash}` brings back what was set aside there; put back as it was")),
                 "{said}"
             );
         }

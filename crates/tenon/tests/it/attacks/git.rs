@@ -164,7 +164,7 @@ python3 write.py; echo end"#,
         "export GIT_INDEX_FILE=$PWD/i; git read-tree HEAD; h=$(echo evil | git hash-object -w --stdin); git update-index --cacheinfo 100755,$h,a; i=$(git commit-tree -p HEAD -m i HEAD^{tree}); git commit-tree -p HEAD -p $i -m stash $(git write-tree) > .git/MERGE_AUTOSTASH; rm i; git rev-parse HEAD > .git/MERGE_HEAD; : > .git/MERGE_MODE; echo end",
     )])
         .prepare("git init -q -b main .; git config user.name a; git config user.email a; echo 1 > a; echo 1 > b; git add a b; git commit -qm one")
-        .prints(&["end", ".git/MERGE_AUTOSTASH had a later commit apply what it names; `git stash apply", "brings back what a merge set aside there; taken out"])
+        .prints(&["end", ".git/MERGE_AUTOSTASH had git apply what it names later; `git stash apply", "brings back what was set aside there; taken out"])
         .after("echo 2 > b; git -c safe.directory='*' commit -qam two; test $(cat a) = 1 -a ! -e .git/MERGE_AUTOSTASH")
         .needs(&["git"]),
     left!("git: a link in the index", "ln -s $TOP d; git add d; rm d; mkdir d; echo x > d/new; git add d; git commit -qm a; git checkout -f HEAD~0; ln -sfn $TOP d; git checkout -f .")
