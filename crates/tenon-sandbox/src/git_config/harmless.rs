@@ -26,10 +26,14 @@ pub(super) enum Value {
     Encoding,
     /// One name of letters and digits.
     Name,
+    /// Where notes of commits are.
+    Notes,
     /// `false`: what has git do more than it was asked for with it.
     Off,
     /// `true`: what git does less carefully without it.
     On,
+    /// References, and where they come to be: where branches, tags and notes are.
+    Refspec,
     /// The name of a remote, or such an address.
     Remote,
     /// Whom git lets read and write what it makes: never all others.
@@ -41,8 +45,8 @@ pub(super) enum Value {
 }
 
 use Value::{
-    Address, Beneath, Date, Default, Encoding, Line, Name, Off, On, Remote, Shared, Suffix, Tags,
-    Text, Word,
+    Address, Beneath, Date, Default, Encoding, Line, Name, Notes, Off, On, Refspec, Remote, Shared,
+    Suffix, Tags, Text, Word,
 };
 
 /// Section, what its values may be, and names in lower case; `*` for any.
@@ -149,7 +153,8 @@ const KNOWN: &[(&str, Value, &str)] = &[
         "autostash branchdesc conflictstyle directoryrenames ff log renamelimit renames \
          renormalize stat suppressdest verbosity",
     ),
-    ("notes", Word, "displayref mergestrategy rewriteref"),
+    ("notes", Notes, "displayref rewriteref"),
+    ("notes", Word, "mergestrategy"),
     ("oh-my-zsh", Word, "hide-dirty hide-info hide-status"),
     ("pack", Word, "*"),
     ("pull", Word, "ff rebase"),
@@ -174,13 +179,14 @@ const KNOWN: &[(&str, Value, &str)] = &[
          denydeletes denynonfastforwards unpacklimit updateserverinfo",
     ),
     ("remote", Address, "pushurl url"),
+    ("remote", Refspec, "fetch push"),
     ("remote", Remote, "pushdefault"),
     ("remote", Tags, "tagopt"),
     (
         "remote",
         Word,
-        "fetch followremotehead gh-resolved glab-resolved mirror partialclonefilter promisor \
-         prune prunetags push skipdefaultupdate skipfetchall",
+        "followremotehead gh-resolved glab-resolved mirror partialclonefilter promisor prune \
+         prunetags skipdefaultupdate skipfetchall",
     ),
     (
         "repack",
@@ -222,6 +228,21 @@ const KNOWN: &[(&str, Value, &str)] = &[
 
 /// Encodings of which no character but the end of a line has a byte as that has: of others, such as CP856, some do.
 const ENCODINGS: [&str; 4] = ["utf-8", "utf8", "iso-8859-1", "us-ascii"];
+
+/// Beneath `refs/`, where references are that stand for nothing but commits and what is said of them: not those by which git
+/// shows another object (`replace`), nor what a command of git that is under way goes by (`bisect`, `rewritten`, `stash`).
+const NAMESPACES: [&str; 10] = [
+    "changes",
+    "for",
+    "heads",
+    "merge-requests",
+    "meta",
+    "notes",
+    "pull",
+    "pull-requests",
+    "remotes",
+    "tags",
+];
 
 /// What `core.sharedRepository` may be: as git and people write it, all others reading at most.
 const SHARED: [&str; 14] = [
@@ -314,8 +335,10 @@ impl Value {
             Default => value.eq_ignore_ascii_case("default"),
             Encoding => ENCODINGS.iter().any(|known| value.eq_ignore_ascii_case(known)),
             Name => value.chars().all(|c| c.is_ascii_alphanumeric()),
+            Notes => value.starts_with("refs/notes/") && is_word(value),
             Off => value.eq_ignore_ascii_case("false"),
             On => value.eq_ignore_ascii_case("true"),
+            Refspec => is_word(value) && leads_to_branches(value),
             Remote => !value.is_empty() && is_word(value) && !names_a_program(value),
             Shared => SHARED.iter().any(|known| value.eq_ignore_ascii_case(known)),
             Suffix => {
@@ -336,6 +359,19 @@ fn is_line(text: &str) -> bool {
 fn is_word(text: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || " ./_-+:,@=*^~%?#[]{}".contains(c);
     is_line(text) && text.chars().all(is_plain) && !text.contains(" -")
+}
+
+/// Whether what stands behind the last colon, if anything does, is beneath such a folder of references. A name without
+/// `refs/` in front is that of a branch, but a pattern without it matches all names.
+fn leads_to_branches(refspec: &str) -> bool {
+    let Some((_, end)) = refspec.rsplit_once(':') else { return true };
+    let within = |rest: &str| {
+        NAMESPACES.iter().any(|known| rest.split_once('/').is_some_and(|it| it.0 == *known))
+    };
+    match end.strip_prefix("refs/") {
+        Some(rest) => within(rest),
+        None => !end.contains('*'),
+    }
 }
 
 /// Whether git takes an address for a path of this machine, as it does of all that names no host.
@@ -432,6 +468,10 @@ mod tests {
         check("remote", Some("hg::x"), "promisor", "true", false);
         check("remote", Some("https://[::1]/x"), "promisor", "true", true);
         check("remote", Some("o"), "fetch", "+refs/heads/*:refs/remotes/o/*", true);
+        check("notes", None, "displayref", "refs/notes/*", true);
+        check("notes", None, "displayref", "refs/*", false);
+        check("notes", None, "rewriteref", "refs/heads/main", false);
+        check("notes", Some("a"), "mergestrategy", "union", true);
         check("remote", Some("o"), "tagopt", "--no-tags", true);
         check("remote", Some("o"), "tagopt", "--upload-pack=x", false);
         check("remotes", None, "default", "--upload-pack=x", false);
@@ -439,5 +479,50 @@ mod tests {
         check("branch", Some("a"), "description", "one\ntwo", true);
         check("branch", Some("a"), "merge", "$(x)", false);
         check("color", Some("diff"), "meta", "yellow bold", true);
+    }
+
+    #[test]
+    fn references_lead_to_branches_and_the_like() {
+        let check = |refspec: String, expected| {
+            for name in ["fetch", "push"] {
+                let found = is_harmless("remote", Some("o"), name, &refspec);
+                assert_eq!(found, expected, "{name} = {refspec}");
+            }
+        };
+        let within = [
+            "",
+            "heads/a",
+            "main",
+            "refs/changes/*",
+            "refs/for/main",
+            "refs/heads/*",
+            "refs/merge-requests/*",
+            "refs/notes/*",
+            "refs/pull/o/*",
+            "refs/tags/*",
+            "replace/a",
+        ];
+        within.iter().for_each(|end| check(format!("+refs/heads/*:{end}"), true));
+        for whole in ["main", "refs/pull/*/head", "^refs/heads/x", "+refs/*", "", ":"] {
+            check(whole.to_owned(), true);
+        }
+        for end in [
+            "*",
+            "r*",
+            "refs/*",
+            "refs/",
+            "refs/bisect/bad",
+            "refs/heads*",
+            "refs/r*",
+            "refs/replace/*",
+            "refs/replace/0123",
+            "refs/rewritten/onto",
+            "refs/stash",
+            "refs/worktree/a",
+        ] {
+            for front in ["+refs/heads/*", "refs/heads/a", "^a", "", "+a:refs/heads/b"] {
+                check(format!("{front}:{end}"), false);
+            }
+        }
     }
 }

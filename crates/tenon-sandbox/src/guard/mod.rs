@@ -529,8 +529,10 @@ impl Guard {
         if place.is_git_config() {
             let old = before.and_then(|before| before.bytes());
             if let Some((text, names)) = after.bytes().and_then(|new| {
+                let is_made = before.is_none_or(|before| before.is_made);
                 git_config::put_back(old, new, |name, value| {
                     place.may_set((name, value), old, &self.roots)
+                        || is_made && place.may_mirror(name, value)
                 })
             }) {
                 let opened_from = before.filter(|before| !before.is_made && is_opened(before));

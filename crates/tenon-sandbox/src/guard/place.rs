@@ -301,6 +301,15 @@ impl Place {
             && may_move(folder, &tree, before, roots)
     }
 
+    /// Whether a setting is one that `git clone --mirror` makes in a repository without a work tree.
+    pub(super) fn may_mirror(&self, name: &str, value: &str) -> bool {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let remote = name.strip_prefix("remote.").and_then(|rest| rest.strip_suffix(".fetch"));
+        value == "+refs/*:refs/*"
+            && remote.is_some_and(|it| !it.starts_with('-') && it.chars().all(is_plain))
+            && !self.path().iter().any(|part| part == ".git")
+    }
+
     /// Whether it is what git makes for a worktree: it leads to where the worktree was found.
     fn is_pointer_of_worktree(&self, item: &Item) -> bool {
         let mut above = self.beneath.ancestors().skip(2);

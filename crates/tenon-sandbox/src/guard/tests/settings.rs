@@ -5,6 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
+use super::written::COMMITTED;
 use super::{Guard, Journaled};
 
 const LINES: [&str; 14] = [
@@ -115,6 +116,31 @@ fn check(before: &str, forbidden: &[&str], allowed: &[&str]) -> Result<(), TestC
         prop_assert_eq!(mode & 0o7777, 0o640);
     }
     Ok(())
+}
+
+#[test]
+fn what_a_fetch_or_push_writes_is_no_replacement() {
+    let setup = format!("{COMMITTED}; git clone -q --bare . n");
+    let check = |work: &str, told: &[&str], stays: &str| {
+        let found = super::check_with(&setup, work, |root| {
+            let said = shell(root, "git config -l -f .git/config | grep -c ^remote; true");
+            assert_eq!(said.trim_end(), stays, "{work}");
+        });
+        assert_eq!(found, told, "{work}");
+    };
+    let config = [".git/config"];
+    let remote = "git remote add ci $PWD/n; git config --add";
+    check(&format!("{remote} remote.ci.fetch '+refs/heads/a:refs/replace/0123'"), &config, "2");
+    check(&format!("{remote} remote.ci.push 'a:refs/replace/0123'"), &config, "2");
+    check(&format!("{remote} remote.ci.fetch '+refs/*:refs/*'"), &config, "2");
+    check(&format!("{remote} notes.rewriteRef refs/heads/main"), &config, "2");
+    let requests = "remote.ci.fetch '+refs/pull/*/head:refs/remotes/ci/pr/*'";
+    check(&format!("{remote} {requests}; git config remote.ci.push HEAD"), &[], "4");
+    check("git remote add --mirror=fetch ci $PWD/n", &config, "1");
+    // In a clone without a work tree nobody pulls.
+    let mirror = "git clone -q --mirror . m; git -C m config remote.origin.fetch | grep -qF '+refs/*:refs/*'";
+    check(mirror, &[], "0");
+    check("git -C n config remote.origin.fetch '+refs/*:refs/*'", &["n/config"], "0");
 }
 
 proptest! {
