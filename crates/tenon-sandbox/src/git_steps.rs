@@ -16,7 +16,7 @@ pub(crate) enum GitStep {
     ApplyOptions,
     /// The hash of what is applied in the end, which stays as it was from the beginning on.
     Autostash,
-    /// The name of a branch, or the hash of a commit.
+    /// The name of a branch, or that there is none.
     Branch,
     /// Hashes, or the beginnings of such.
     Hashes,
@@ -230,12 +230,12 @@ fn is_branch(bytes: &[u8]) -> bool {
     let bytes = bytes.trim_ascii();
     let is_plain = |byte: &u8| !byte.is_ascii_whitespace() && !byte.is_ascii_control();
     let is_name = || {
-        bytes.starts_with(b"refs/")
+        bytes.starts_with(BRANCHES)
             && bytes.iter().all(is_plain)
             && !bytes.split(|byte| *byte == b'/').any(|part| part.starts_with(b"-"))
             && !is_expanded(bytes)
     };
-    are_hashes(bytes) || bytes == b"detached HEAD" || is_name()
+    bytes.is_empty() || bytes == b"detached HEAD" || is_name()
 }
 
 /// Whether a shell would run something of it where it expands it.
@@ -285,10 +285,7 @@ mod tests {
         };
         check(GitStep::Number, &["", "1", "12\n"]);
         check(GitStep::Hashes, &["", "HASH", "HASH\n", "0123456\n", "HASH HASH\nHASH HASH\n"]);
-        check(
-            GitStep::Branch,
-            &["refs/heads/a/b-c\n", "detached HEAD\n", "HASH\n", "refs/heads/é$1"],
-        );
+        check(GitStep::Branch, &["refs/heads/a/b-c\n", "detached HEAD\n", "", "refs/heads/é$1"]);
         check(GitStep::Words, &["main\n", "HASH\n", "bad\ngood\n", "a/b-c\n", ""]);
         check(GitStep::Autostash, &["HASH\n"]);
         check(GitStep::Branches, &["", "refs/heads/a/b\nHASH\nHASH\nrefs/heads/c\nHASH\nHASH\n"]);
@@ -356,8 +353,17 @@ mod tests {
             GitStep::Hashes,
             &["--output=x", "abc\n-x\n", "abc -x\n", "refs/heads/a", "a\0", "$a"],
         );
-        let branches =
-            ["-x", "refs/heads/-x", "refs/heads/$(id)", "refs/heads/`id`", "refs/a b", "refs/${a}"];
+        let branches = [
+            "-x",
+            "refs/heads/-x",
+            "refs/heads/$(id)",
+            "refs/heads/`id`",
+            "refs/heads/a b",
+            "refs/heads/${a}",
+            "refs/replace/0123",
+            "refs/tags/a",
+            "0123",
+        ];
         check(GitStep::Branch, &branches);
         check(GitStep::Words, &["-f\n", "main\n-f", "a -f", "$(id)", "`id`", "a\0b"]);
         let first = [
