@@ -20,6 +20,7 @@ mod frame;
 mod given;
 mod hidden;
 mod holds;
+mod input;
 pub(crate) mod launch;
 mod launchers;
 mod made;

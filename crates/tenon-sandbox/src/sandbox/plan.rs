@@ -16,8 +16,7 @@ use super::stamp::{Names, Stamp};
 use super::toolchains::{self, TOOLCHAINS};
 use super::unkept::{PrivateFolder, private_folders};
 use super::virtual_environment::virtual_environment;
-use super::worktrees::pointers_outside;
-use super::{Settings, homes, linked, secrets, sockets, ways};
+use super::{Settings, homes, linked, secrets, sockets, ways, worktrees};
 use crate::file_system::{Identity, identity_of_folder};
 use crate::linux::layout::{Instead, Layout, Part, Step};
 use crate::linux::openat::open_plain;
@@ -88,7 +87,7 @@ impl Plan {
     pub(super) fn is_current(&self) -> bool {
         self.roots.iter().all(|(path, identity)| identity_of_folder(path) == *identity)
             && self.pins.are_current()
-            && pointers_outside(&self.own_roots, &self.repositories) == self.worktrees
+            && worktrees::pointers_outside(&self.own_roots, &self.repositories) == self.worktrees
     }
 
     /// Returns the folders beneath the session's own that are read-only to commands: toolchains.
@@ -146,10 +145,8 @@ pub(super) fn plan(
     // Tier B is held as well as tier A.
     settings.check_state(Tier::A, mounts)?;
     let own_roots = in_place(&settings.roots);
-    let mut roots = own_roots.clone();
-    roots.extend(in_place(&profile.writable));
-    roots.extend_from_slice(repositories);
-    let roots = in_order(&roots);
+    let writable = in_place(&profile.writable);
+    let roots = in_order(own_roots.iter().chain(&writable).chain(repositories));
     if roots.iter().any(|root| root == Path::new("/")) {
         return Err(SandboxError::new(Tier::A, Missing::WholeFileSystem));
     }
@@ -164,8 +161,7 @@ pub(super) fn plan(
     parts.extend(place.clone().map(|place| (place, Part::Private { mode: 0o700 })));
     put_state(settings, mounts, &mut parts);
     keep(kept_paths(settings, profile, home.as_deref()), &mut parts);
-    let worktrees = pointers_outside(&own_roots, repositories);
-    put_worktrees(&worktrees, &mut parts);
+    let worktrees = put_worktrees(&own_roots, repositories, &mut parts);
     put_foreign(repositories, &mut parts);
     let within = show(settings, real.as_deref().zip(place.as_deref()), &mut parts);
     // A file that is given in HOME must not be written through to a root that is HOME.
@@ -256,14 +252,16 @@ fn put_foreign(repositories: &[PathBuf], parts: &mut BTreeMap<PathBuf, Part>) {
     }
 }
 
-/// Shows where linked worktrees are, in what commands would find empty.
-fn put_worktrees(pointers: &[PathBuf], parts: &mut BTreeMap<PathBuf, Part>) {
-    let is_in_empty = |path: &&PathBuf| {
-        let nearest = path.ancestors().find_map(|above| parts.get(above));
-        matches!(nearest, Some(Part::Cover | Part::Private { .. }))
-    };
-    let hidden: Vec<_> = pointers.iter().filter(is_in_empty).cloned().collect();
+/// Shows where linked worktrees are, in what commands would find empty, and returns their files `.git`.
+fn put_worktrees(
+    roots: &[PathBuf],
+    repositories: &[PathBuf],
+    parts: &mut BTreeMap<PathBuf, Part>,
+) -> Vec<PathBuf> {
+    let pointers = worktrees::pointers_outside(roots, repositories);
+    let hidden = worktrees::hidden(&pointers, parts);
     keep(hidden.into_iter().map(|path| (path.clone(), path)).collect(), parts);
+    pointers
 }
 
 fn covers() -> BTreeMap<PathBuf, Part> {

@@ -2,6 +2,7 @@
 //! file `.git`, and deletes what the repository has of it (`git worktree prune`, and `git gc` after three months): its
 //! index, where it is, its stopped rebase. So commands see that file, and nothing else of the worktree.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 
 use crate::guard::names_at;
+use crate::linux::layout::Part;
 use crate::linux::openat::{PATH_BYTES_MAX, openat2};
 
 /// How many are looked for in a repository. Each is a mount.
@@ -26,6 +28,15 @@ pub(super) fn pointers_outside(roots: &[PathBuf], repositories: &[PathBuf]) -> V
     found.sort();
     found.dedup();
     found
+}
+
+/// Returns those of them that a file tree with these parts does not show.
+pub(super) fn hidden(pointers: &[PathBuf], parts: &BTreeMap<PathBuf, Part>) -> Vec<PathBuf> {
+    let is_hidden = |path: &&PathBuf| {
+        let nearest = path.ancestors().find_map(|above| parts.get(above));
+        matches!(nearest, Some(Part::Cover | Part::Private { .. }))
+    };
+    pointers.iter().filter(is_hidden).cloned().collect()
 }
 
 fn pointers(repository: &Path) -> Vec<PathBuf> {

@@ -9,11 +9,12 @@ use std::rc::Rc;
 
 use super::arguments;
 use super::hidden::{self, TWICE};
+use super::input::{copies_input, feeds, is_input};
 use super::launch;
 use super::made::{self, Made, Signs};
 use super::reader;
 use super::shells;
-use super::syntax::{Operator, Part, Target, WrittenRedirect};
+use super::syntax::{Part, WrittenRedirect};
 use super::variables;
 use super::walk::Walker;
 use super::word::{self, Piece, UNKNOWN, Word};
@@ -59,32 +60,9 @@ fn sets(behind: &str) -> bool {
     of_steps || behind.starts_with('[') || left.any(assigns)
 }
 
-/// Says whether a descriptor is taken for the standard input: `<&3`.
-pub(super) fn copies_input(written: &[WrittenRedirect]) -> bool {
-    written.iter().any(|one| {
-        let closes = matches!(&one.target, Target::Word(word) if word.plain() == Some("-"));
-        one.operator == Operator::Copy && !closes
-    })
-}
-
-/// Says whether the last redirect of the input is from a text or a file that is no terminal; `None` if
-/// there is none.
-fn feeds(redirects: &[Redirect]) -> Option<bool> {
-    let last = redirects.iter().rfind(|one| is_input(one))?;
-    let file = last.target.prefix();
-    let is_terminal = TERMINALS.iter().any(|terminal| file.starts_with(terminal));
-    Some(last.kind == RedirectKind::Text || !is_terminal)
-}
-
-fn is_input(redirect: &Redirect) -> bool {
-    matches!(redirect.kind, RedirectKind::Read | RedirectKind::Text)
-}
-
 /// What is read, the text that is, and whether it is no terminal.
 type Input = (Option<Range<usize>>, Option<Rc<Word>>, bool);
 
-/// What the names of terminals begin with.
-const TERMINALS: &[&str] = &["/dev/console", "/dev/pts/", "/dev/tty"];
 /// Programs that give what they start an empty input.
 const CUTTING: &[&str] = &["parallel", "xargs"];
 

@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::evaluate::copies_input;
 use super::folders::{self, Folders};
 use super::frame::{Callers, Change, Frame, Local, Sure, Value};
 use super::hidden::{self, TWICE};
+use super::input::copies_input;
 use super::launch;
 use super::made::{self, Made, Values};
 use super::perhaps::{self, Perhaps};
