@@ -220,7 +220,7 @@ pub(super) const ROWS: &[Row] = &[
         .needs(&["python3", "getent", "hostname"])
         .never(&["[walls]"])
         .not_in_c(SERVERS.0, SERVERS.1),
-    works!("a server at the loopback of IPv6", "test -s /proc/net/if_inet6 || { echo 'SKIPPED: there is no loopback of IPv6'; exit 0; }\npython3 -m http.server 18476 --bind ::1 > log 2>&1 &\nfor n in $(seq 100); do sleep 0.05; python3 -c 'import urllib.request as r; print(r.urlopen(\"http://[::1]:18476/\").status)' 2>/dev/null && break; done; kill %1", &["200"])
+    works!("a server at the loopback of IPv6", "test -e /proc/net/if_inet6 || { echo 'SKIPPED: there is no loopback of IPv6'; exit 0; }\npython3 -m http.server 18476 --bind ::1 > log 2>&1 &\nfor n in $(seq 100); do sleep 0.05; python3 -c 'import urllib.request as r; print(r.urlopen(\"http://[::1]:18476/\").status)' 2>/dev/null && break; done; kill %1", &["200"])
         .needs(&["python3"])
         .never(&["[walls]"])
         .not_in_c(SERVERS.0, SERVERS.1),
