@@ -13,6 +13,7 @@ use std::{collections::HashSet, ops::Range, path::Path};
 pub(crate) use self::filters::required_filters;
 pub(crate) use self::harmless::is_address;
 use self::harmless::{is_harmless, is_local_address, remote_of};
+use crate::git_blanks::is_blank;
 
 /// One `name = value`, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +106,7 @@ impl Entry {
 
     /// What it says, in `text`.
     fn said<'a>(&'a self, text: &'a str) -> (&'a str, Option<&'a str>, &'a str, Option<&'a str>) {
-        let line = text.get(self.place.clone()).map(str::trim);
+        let line = text.get(self.place.clone()).map(|line| line.trim_matches(is_blank));
         (&self.section, self.subsection.as_deref(), &self.name, line)
     }
 
@@ -136,7 +137,7 @@ pub(crate) fn shared(
         if entry.includes() {
             shared.push_str(&included(entry.subsection.as_deref(), &entry.value));
         } else if entry.may_be_shared(said) {
-            shared.push_str(&format!("{}{}\n", entry.header(), said.trim_end()));
+            shared.push_str(&format!("{}{}\n", entry.header(), said.trim_end_matches(is_blank)));
         } else {
             shared.extend(filters::instead(&entry));
         }
@@ -236,9 +237,9 @@ fn is_of_git(path: &Path) -> bool {
 /// Returns a value without quotes, comments and what continues lines.
 fn plain_value(written: &str) -> String {
     let (mut value, mut quoted) = (String::new(), false);
-    // Blanks at the end are no part of it unless they are quoted.
+    // Blanks at its beginning and end are no part of it unless they are quoted.
     let mut kept = 0;
-    let mut letters = written.trim_start().chars();
+    let mut letters = written.chars();
     while let Some(letter) = letters.next() {
         match letter {
             '"' => {
@@ -246,6 +247,7 @@ fn plain_value(written: &str) -> String {
                 kept = value.len();
             }
             '#' | ';' if !quoted => break,
+            blank if !quoted && is_blank(blank) && value.is_empty() => {}
             '\\' => match letters.next() {
                 Some('\r') => drop(letters.next()),
                 Some('\n') | None => {}
@@ -256,7 +258,7 @@ fn plain_value(written: &str) -> String {
             },
             other => value.push(other),
         }
-        if quoted || !letter.is_ascii_whitespace() {
+        if quoted || !is_blank(letter) {
             kept = value.len();
         }
     }
@@ -405,7 +407,7 @@ fn with_emptied(
         headers_before.iter().enumerate().any(|(index, known)| {
             let block = known.place.end..end_of(&headers_before, index, before);
             (&known.section, &known.subsection) == (&header.section, &header.subsection)
-                && before.get(block).is_some_and(|rest| rest.trim().is_empty())
+                && before.get(block).is_some_and(|rest| rest.chars().all(is_blank))
         })
     };
     for (index, header) in headers.iter().enumerate() {
@@ -416,7 +418,7 @@ fn with_emptied(
         let cuts: Vec<_> = first.iter().chain(&within).cloned().collect();
         let cuts = cuts.iter().map(|cut| cut.start - block.start..cut.end - block.start);
         let rest = without(text.get(block.clone())?, &cuts.collect::<Vec<_>>())?;
-        if !within.is_empty() && rest.trim().is_empty() && !was_empty(header) {
+        if !within.is_empty() && rest.chars().all(is_blank) && !was_empty(header) {
             taken = others;
             taken.push(with_blanks(text, &block));
         }
@@ -449,7 +451,7 @@ fn read(text: &str) -> Option<(Vec<Header>, Vec<Entry>)> {
     reader.skip_if("\u{feff}");
     let (mut headers, mut entries): (Vec<Header>, _) = (Vec::new(), Vec::new());
     loop {
-        reader.skip_while(|c| c.is_ascii_whitespace());
+        reader.skip_while(is_blank);
         match reader.peek() {
             None => return Some((headers, entries)),
             Some('#' | ';') => reader.skip_while(|c| c != '\n'),
@@ -569,7 +571,9 @@ impl Reader<'_> {
                 Some('"') => quoted = !quoted,
                 Some('\\') => {
                     self.next();
-                    self.skip_if("\r");
+                    if self.rest().starts_with("\r\n") {
+                        self.next();
+                    }
                     if !matches!(self.peek()?, '\n' | '\\' | '"' | 'n' | 't' | 'b') {
                         return None;
                     }

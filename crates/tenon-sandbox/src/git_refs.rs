@@ -1,5 +1,7 @@
 //! References by which git shows another content for an object (`git replace`), in its list of packed references. Pure.
 
+use crate::git_blanks::is_blank_byte;
+
 /// What the names of such references begin with.
 const REPLACEMENTS: &[u8] = b"refs/replace/";
 
@@ -27,8 +29,7 @@ pub(crate) fn without_new_replacements(before: &[u8], list: &[u8]) -> Option<Vec
 
 fn is_replacement(line: &[u8]) -> bool {
     line.windows(REPLACEMENTS.len() + 1).any(|part| {
-        part.split_first()
-            .is_some_and(|(blank, name)| blank.is_ascii_whitespace() && name == REPLACEMENTS)
+        part.split_first().is_some_and(|(blank, name)| is_blank_byte(blank) && name == REPLACEMENTS)
     })
 }
 

@@ -6,6 +6,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use crate::git_blanks::{is_blank, is_blank_byte, trimmed, trimmed_end};
 use crate::git_refs::has_replacement;
 use crate::git_strategies;
 
@@ -172,8 +173,7 @@ impl GitStep {
                 .all(|line| are_hashes(line) || line.starts_with(BRANCHES) && is_branch(line)),
             Self::Autostash | Self::Hashes => are_hashes(bytes),
             Self::Number => {
-                bytes.len() <= NUMBER_BYTES_MAX
-                    && bytes.trim_ascii_end().iter().all(u8::is_ascii_digit)
+                bytes.len() <= NUMBER_BYTES_MAX && trimmed_end(bytes).iter().all(u8::is_ascii_digit)
             }
             Self::Patch => is_patch(bytes),
             Self::PickSettings => std::str::from_utf8(bytes).is_ok_and(git_strategies::has_own),
@@ -196,13 +196,13 @@ pub(crate) fn has_steps(folder: &OsStr) -> bool {
 }
 
 fn are_hashes(bytes: &[u8]) -> bool {
-    bytes.iter().all(|byte| byte.is_ascii_hexdigit() || byte.is_ascii_whitespace())
+    bytes.iter().all(|byte| byte.is_ascii_hexdigit() || is_blank_byte(byte))
 }
 
 /// Whether all are such options, each in single quotes, as git writes them.
 fn are_apply_options(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    let text = text.trim();
+    let text = text.trim_matches(is_blank);
     let is_option = |word: &str| {
         APPLY_FLAGS.contains(&word) || APPLY_OPTIONS.iter().any(|option| word.starts_with(option))
     };
@@ -215,20 +215,20 @@ fn are_apply_options(bytes: &[u8]) -> bool {
 
 /// Whether it is nothing, or one option `-S`, with the name of a key if any.
 fn is_signing_option(bytes: &[u8]) -> bool {
-    let option = bytes.trim_ascii_end();
+    let option = trimmed_end(bytes);
     let is_one = option.is_empty() || option.starts_with(b"-S");
     is_one && !option.iter().any(u8::is_ascii_control)
 }
 
 fn are_words(bytes: &[u8]) -> bool {
-    let is_plain = |byte: &u8| byte.is_ascii_whitespace() || !byte.is_ascii_control();
-    let mut words = bytes.split(u8::is_ascii_whitespace);
+    let is_plain = |byte: &u8| is_blank_byte(byte) || !byte.is_ascii_control();
+    let mut words = bytes.split(is_blank_byte);
     bytes.iter().all(is_plain) && words.all(|word| !word.starts_with(b"-")) && !is_expanded(bytes)
 }
 
 fn is_branch(bytes: &[u8]) -> bool {
-    let bytes = bytes.trim_ascii();
-    let is_plain = |byte: &u8| !byte.is_ascii_whitespace() && !byte.is_ascii_control();
+    let bytes = trimmed(bytes);
+    let is_plain = |byte: &u8| *byte != b' ' && !byte.is_ascii_control();
     let is_name = || {
         bytes.starts_with(BRANCHES)
             && bytes.iter().all(is_plain)
@@ -243,16 +243,25 @@ fn is_expanded(bytes: &[u8]) -> bool {
     bytes.contains(&b'`') || bytes.windows(2).any(|pair| matches!(pair, [b'$', b'(' | b'[' | b'{']))
 }
 
-/// The second word is taken for a commit, whether that ends with the first blank or with all of them.
+/// The second word is taken for a commit, whether that ends with the first blank or with all of them, of git's or any.
 fn is_patch(bytes: &[u8]) -> bool {
     let first = bytes.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
     let first = String::from_utf8_lossy(first);
-    [first.split(' ').nth(1), first.split_whitespace().nth(1)].into_iter().flatten().all(is_commit)
+    let words = [first.split(' ').nth(1), words(&first).nth(1), first.split_whitespace().nth(1)];
+    words.into_iter().flatten().all(is_commit)
 }
 
-/// Whether a line of a list names no commit that is none.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_blank).filter(|word| !word.is_empty())
+}
+
+/// Whether a line of a list names no commit that is none, for git and for programs that know other blanks.
 fn is_pick(line: &str) -> bool {
-    let mut words = line.split_whitespace().peekable();
+    picks(words(line)) && picks(line.split_whitespace())
+}
+
+fn picks<'a>(words: impl Iterator<Item = &'a str>) -> bool {
+    let mut words = words.peekable();
     let Some(command) = words.next() else { return true };
     if OF_COMMITS.contains(&command) {
         words.next_if(|word| OF_MESSAGES.contains(word));
@@ -326,7 +335,7 @@ mod tests {
             assert!(!GitStep::Branches.is_sound(names.as_bytes()), "{name}");
         }
         check(GitStep::SigningOption, &["--directory=x", " -S", "-S\nx", "-i", "x"]);
-        check(GitStep::Strategy, &["x/run", "ort\nx", "./ort", "-x"]);
+        check(GitStep::Strategy, &["x/run", "ort\nx", "./ort", "-x", "\u{3000}ort", "ort\u{b}"]);
         check(GitStep::StrategyOptions, &["\"\" \"x}$(id)\"", "--x", "\"ours\" --"]);
         let options = [
             " '--build-fake-ancestor=/home/ada/.bashrc'",
@@ -348,14 +357,15 @@ mod tests {
             "[options]\n\tstrategy-option = \"\"\n\tstrategy-option = $(id)\n",
         ];
         check(GitStep::PickSettings, &settings);
-        check(GitStep::Number, &["-1", "$(id)", "0000000000000000000000000000000000"]);
+        check(GitStep::Number, &["1\u{c}", "-1", "$(id)", "0000000000000000000000000000000000"]);
         check(
             GitStep::Hashes,
-            &["--output=x", "abc\n-x\n", "abc -x\n", "refs/heads/a", "a\0", "$a"],
+            &["--output=x", "abc\n-x\n", "abc -x\n", "refs/heads/a", "a\0", "$a", "a\u{c}"],
         );
         let branches = [
             "-x",
             "refs/heads/-x",
+            "refs/heads/a\u{c}",
             "refs/heads/$(id)",
             "refs/heads/`id`",
             "refs/heads/a b",
@@ -365,11 +375,12 @@ mod tests {
             "0123",
         ];
         check(GitStep::Branch, &branches);
-        check(GitStep::Words, &["-f\n", "main\n-f", "a -f", "$(id)", "`id`", "a\0b"]);
+        check(GitStep::Words, &["-f\n", "main\n-f", "a -f", "$(id)", "`id`", "a\0b", "a\u{c}"]);
         let first = [
             "From --output=x Mon\n",
             "From\tx --output=y\n",
             "From  -x\n",
+            "From\u{3000}a\t-x\n",
             "From \"--output=x\" Mon\n",
         ];
         check(GitStep::Patch, &first);
@@ -387,6 +398,7 @@ mod tests {
                 "--output=x\n",
                 "update-ref MERGE_AUTOSTASH\n",
                 "u refs/replace/a\n",
+                "u \u{3000}refs/heads/a\n",
             ],
         );
     }

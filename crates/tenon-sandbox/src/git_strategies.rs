@@ -3,6 +3,7 @@
 //!
 //! Some strategies are scripts: they take what follows an empty option for commits, and have a shell expand these.
 
+use crate::git_blanks::{is_blank, trimmed};
 use crate::git_config;
 
 /// Strategies of git's own; for another one it starts a program.
@@ -56,17 +57,17 @@ impl Value {
 
 /// Whether it is the name of a strategy of git's own, or none.
 pub(crate) fn is_own(name: &str) -> bool {
-    let name = name.trim();
+    let name = name.trim_matches(is_blank);
     name.is_empty() || STRATEGIES.contains(&name)
 }
 
 /// Whether a strategy may have such options: one that is a script has none.
 pub(crate) fn go_together(name: &[u8], options: &[u8]) -> bool {
-    options.trim_ascii().is_empty() || !is_script(&String::from_utf8_lossy(name))
+    trimmed(options).is_empty() || !is_script(&String::from_utf8_lossy(name))
 }
 
 fn is_script(name: &str) -> bool {
-    SCRIPTS.contains(&name.trim())
+    SCRIPTS.contains(&name.trim_matches(is_blank))
 }
 
 /// Whether settings of a list of picks name no other strategies and options than git's own, and no options for a script.
@@ -79,20 +80,20 @@ pub(crate) fn has_own(settings: &str) -> bool {
 
 /// Whether all words of a line are options of git's own, each in quotes or without any, as git writes them.
 pub(crate) fn are_options(line: &str) -> bool {
-    let mut rest = line.trim_start();
+    let mut rest = line.trim_start_matches(is_blank);
     while let Some(first) = rest.chars().next() {
         let (word, behind) = match first {
             '"' | '\'' => match rest.split_at(1).1.split_once(first) {
                 Some(parts) => parts,
                 None => return false,
             },
-            _ => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
+            _ => rest.split_at(rest.find(is_blank).unwrap_or(rest.len())),
         };
-        let is_apart = behind.is_empty() || behind.starts_with(char::is_whitespace);
+        let is_apart = behind.is_empty() || behind.starts_with(is_blank);
         if !is_apart || !is_option(word.strip_prefix("--").unwrap_or(word)) {
             return false;
         }
-        rest = behind.trim_start();
+        rest = behind.trim_start_matches(is_blank);
     }
     true
 }

@@ -11,6 +11,7 @@ mod environment;
 mod file_system;
 mod filter;
 mod git_addresses;
+mod git_blanks;
 mod git_config;
 mod git_includes;
 mod git_index;

@@ -287,7 +287,7 @@ pub(super) fn is_local_address(
 ) -> bool {
     is_address(section, name)
         && subsection.is_none_or(is_plain)
-        && Remote.takes(value)
+        && is_plain_address(value)
         && is_local(value)
 }
 
@@ -325,9 +325,10 @@ impl Value {
             Line => is_line(value),
             Text => !value.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')),
             Word => is_word(value),
-            Address => Remote.takes(value) && !is_local(value),
+            Address => is_plain_address(value) && !is_local(value),
             Beneath => {
                 is_word(value)
+                    && value.trim() == value
                     && !value.starts_with(['/', '~', ':'])
                     && value.split('/').all(|part| part != "..")
             }
@@ -339,7 +340,7 @@ impl Value {
             Off => value.eq_ignore_ascii_case("false"),
             On => value.eq_ignore_ascii_case("true"),
             Refspec => is_word(value) && leads_to_branches(value),
-            Remote => !value.is_empty() && is_word(value) && !names_a_program(value),
+            Remote => is_plain_address(value),
             Shared => SHARED.iter().any(|known| value.eq_ignore_ascii_case(known)),
             Suffix => {
                 value.starts_with('.')
@@ -372,6 +373,12 @@ fn leads_to_branches(refspec: &str) -> bool {
         Some(rest) => within(rest),
         None => !end.contains('*'),
     }
+}
+
+/// Whether an address, or the name of a remote, is such a word, and for nobody another one: blanks at its ends are a part of it
+/// for some.
+fn is_plain_address(value: &str) -> bool {
+    !value.is_empty() && value.trim() == value && is_word(value) && !names_a_program(value)
 }
 
 /// Whether git takes an address for a path of this machine, as it does of all that names no host.
@@ -449,6 +456,8 @@ mod tests {
         check("i18n", None, "commitencoding", "UTF-8", true);
         check("blame", None, "ignorerevsfile", ".git-blame-ignore-revs", true);
         check("blame", None, "ignorerevsfile", "../x", false);
+        check("blame", None, "ignorerevsfile", " x", false);
+        check("blame", None, "ignorerevsfile", "x ", false);
         check("commit", None, "template", "~/.ssh/id", false);
         check("remote", Some("o"), "url", "git@host:a/b.git", true);
         check("remote", Some("o"), "url", "ssh://[fe80::1]/x", true);
@@ -456,6 +465,8 @@ mod tests {
         check("remote", Some("o"), "url", "--upload-pack=x", false);
         check("remote", Some("--upload-pack=x"), "url", "https://h/a", false);
         check("remote", Some("o"), "url", "", false);
+        check("remote", Some("o"), "url", "https://h/a ", false);
+        check("remote", Some("o"), "url", " https://h/a", false);
         check("remote", Some("o"), "url", "/home/ada/notes", false);
         check("remote", Some("o"), "url", "../a:b", false);
         check("remote", Some("o"), "url", "FILE:///a", false);
@@ -463,6 +474,8 @@ mod tests {
         check("submodule", Some("o"), "url", "./a", false);
         check("lfs", None, "url", "file:///a", false);
         check("branch", Some("a"), "remote", "origin", true);
+        check("branch", Some("a"), "remote", "origin ", false);
+        check("branch", Some("a"), "remote", "\u{3000}origin", false);
         check("fetch", None, "all", "false", true);
         check("fetch", None, "all", "true", false);
         check("remote", Some("hg::x"), "promisor", "true", false);

@@ -1,5 +1,7 @@
 //! What is taken out of git's settings, and what is put back.
 
+mod as_git;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -134,6 +136,21 @@ fn what_is_no_remote_is_taken_for_none() {
         "[fetch]\n\tall = false\n",
         &["fetch.all"],
     );
+}
+
+#[test]
+fn blanks_that_git_takes_for_letters_make_another_value() {
+    let own = "[remote \"origin\"]\n\turl = https://h/a\n[branch \"a\"]\n\tremote = ";
+    let before = format!("{own}origin\n");
+    for evil in ["\u{3000}origin", "origin\u{c}", "\u{b}origin", "\"origin \"", "\" origin\""] {
+        check(&before, &format!("{own}{evil}\n"), &before, &["branch.a.remote"]);
+    }
+    let set = |url: &str| format!("[remote \"o\"]\n\turl = {url}\n");
+    for evil in ["\\\n  file:///home/ada/notes", "\"\"  file:///home/ada/notes", "\" file:///a\""] {
+        check("", &set(evil), "", &["remote.o.url"]);
+    }
+    let file = "[blame]\n\tignoreRevsFile = \\\n /etc/x\n";
+    check("", file, "", &["blame.ignorerevsfile"]);
 }
 
 #[test]

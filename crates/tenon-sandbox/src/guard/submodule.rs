@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use super::folder::open_folder_at;
 use super::item::{FILE_BYTES_MAX, read};
+use crate::git_blanks::without_line_ends;
 use crate::git_config;
 use crate::links::resolved;
 
 /// Returns the directory to which a `.git` file in a folder leads, as it is now.
 pub(super) fn repository_of(folder: &Path, pointer: &[u8]) -> Option<PathBuf> {
-    let target = OsStr::from_bytes(pointer.strip_prefix(b"gitdir: ")?.trim_ascii_end());
+    let target = OsStr::from_bytes(without_line_ends(pointer.strip_prefix(b"gitdir: ")?));
     folder.join(target).canonicalize().ok()
 }
 

@@ -463,6 +463,9 @@ fn no_way_leads_to_a_repository_that_nobody_looks_at() {
         let attack = format!("ln -s $PWD/.git/y {link}");
         assert_eq!(check(&setup, &attack, &[]), [link]);
     }
+    // A blank at the end is a part of the path for git.
+    let attack = "git init -q --bare b.git && ln -s /x 'b.git ' && mkdir v && echo 'gitdir: ../b.git ' > v/.git";
+    assert_eq!(check(&setup, attack, &[("v/.git", "-")]), ["v/.git"]);
     let attack = "rm -r .git/worktrees/w && ln -s ../y .git/worktrees/w";
     assert_eq!(check(&setup, attack, &[]), [".git/worktrees/w"]);
 }
