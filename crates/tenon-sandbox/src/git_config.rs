@@ -74,10 +74,10 @@ impl Entry {
         self.runs_a_program() || remote.is_some_and(|remote| !remotes.contains(remote))
     }
 
-    /// The remote that it gives an address.
+    /// The remote that it gives an address. What looks like a path is none: git leaves out one that begins with `/`.
     fn addressed(&self) -> Option<&str> {
         let is_url = self.section == "remote" && self.name == "url" && !self.value.is_empty();
-        self.subsection.as_deref().filter(|_| is_url)
+        self.subsection.as_deref().filter(|name| is_url && !name.starts_with(['/', '.']))
     }
 
     /// Which setting it is.

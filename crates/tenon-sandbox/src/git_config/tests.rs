@@ -154,6 +154,23 @@ fn blanks_that_git_takes_for_letters_make_another_value() {
 }
 
 #[test]
+fn a_name_that_git_takes_for_a_path_is_that_of_no_remote() {
+    let own = "[remote \"origin\"]\n\turl = https://h/a\n";
+    for evil in ["/home/ada/notes", "./notes", "../notes", ".."] {
+        let remote = format!("[remote \"{evil}\"]\n\turl = https://h/b\n");
+        let branch = format!("[branch \"a\"]\n\tremote = {evil}\n");
+        check(
+            own,
+            &format!("{own}{remote}{branch}"),
+            &format!("{own}{remote}"),
+            &["branch.a.remote"],
+        );
+    }
+    let branch = format!("{own}[branch \"a\"]\n\tremote = .\n");
+    check(own, &branch, &branch, &[]);
+}
+
+#[test]
 fn settings_that_were_there_stay_and_come_back() {
     let lfs = "[filter \"lfs\"]\n\tclean = git-lfs clean\n";
     check(lfs, lfs, lfs, &[]);
