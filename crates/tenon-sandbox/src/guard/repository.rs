@@ -76,9 +76,8 @@ pub(super) fn is_read_by_git(name: &OsStr) -> bool {
     READ_BY_GIT.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// Whether a folder among others is a repository's own, and not one in it: these have a file `HEAD`, too.
+/// Whether a folder among others is a repository's own, whatever it is called: a submodule can have any name.
 pub(super) fn has_head(top: &OwnedFd, folder: &Path) -> bool {
-    let is_within = folder.file_name().is_some_and(|name| may_be_of_git(name.as_ref()));
     let head = folder.join("HEAD");
     let is_file = || {
         let stat = look_at(top, &head).and_then(rustix::fs::fstat);
@@ -88,7 +87,7 @@ pub(super) fn has_head(top: &OwnedFd, folder: &Path) -> bool {
         let target = rustix::fs::readlinkat(top, &head, Vec::new());
         target.is_ok_and(|target| target.to_bytes().starts_with(b"refs/"))
     };
-    !is_within && (is_file() || names_branch())
+    is_file() || names_branch()
 }
 
 /// Whether git takes a folder for a repository's own, by its name or by what is in it.

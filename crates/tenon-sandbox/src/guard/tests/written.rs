@@ -282,6 +282,19 @@ fn a_step_that_git_would_not_write_is_put_back() {
     let attack = "mkdir x; echo evil > x/end; mv x .git/rebase-merge; mkdir .git/rebase-apply; ln -s ../../evil .git/rebase-apply/next";
     let gone = [(".git/rebase-merge/end", "-"), (".git/rebase-apply/next", "-")];
     assert_eq!(check(&setup, attack, &gone), [".git/rebase-apply/next", ".git/rebase-merge/end"]);
+    // A submodule can have any name.
+    for name in ["lfs", "logs", "third_party/refs"] {
+        let folder = format!(".git/modules/{name}");
+        let setup = format!("{COMMITTED}; mkdir -p {folder}; git clone -q --bare . {folder}");
+        let replacement = format!("{folder}/refs/replace/$(git rev-parse HEAD)");
+        let attack = format!(
+            "git rev-parse HEAD | tee {folder}/MERGE_AUTOSTASH > {folder}/ORIG_HEAD; \
+             mkdir {folder}/refs/replace; git rev-parse HEAD > {replacement}"
+        );
+        let autostash = format!("{folder}/MERGE_AUTOSTASH");
+        let told = check(&setup, &attack, &[(&autostash, "-")]);
+        assert_eq!(told.len(), 2, "{told:?}");
+    }
     // Where it lacks its `HEAD`, that may come back.
     let setup = "mkdir -p .git/modules/m/objects .git/modules/m/refs; echo 'ref: refs/heads/main' > .git/HEAD";
     let attack = "mkdir .git/modules/m/rebase-merge; echo evil > .git/modules/m/rebase-merge/end";
