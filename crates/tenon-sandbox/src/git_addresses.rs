@@ -2,6 +2,7 @@
 //! folders of a session.
 
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
@@ -27,18 +28,62 @@ pub(crate) fn may_lead(name: &str, address: &str, roots: &[PathBuf]) -> bool {
         is_in_root(Path::new(path)) && !Path::new(path).iter().any(|part| part == "..")
     };
     let path = path_of(address).filter(is_whole);
-    is_address && path.is_some_and(|path| tried(Path::new("/"), path).iter().all(is_beneath))
+    let tried = |path: &str| tried(Path::new("/"), path.as_bytes());
+    is_address && path.is_some_and(|path| tried(path).iter().all(is_beneath))
 }
 
-/// Returns the paths that git tries for an address in the file `config`, as far as that is known.
-pub(crate) fn paths(config: &Path, address: &str) -> Vec<PathBuf> {
-    let Some(path) = path_of(address) else { return Vec::new() };
-    let base = if path.starts_with('/') { Some(Path::new("/")) } else { top_of(config) };
-    base.map(|base| tried(base, path)).unwrap_or_default()
+/// Returns the paths that git tries for an address of this machine, whatever signs it has: from each of the `tops` in order
+/// if it counts from where git is.
+pub(crate) fn paths(
+    address: &OsStr,
+    home: Option<&Path>,
+    tops: impl FnOnce() -> Vec<PathBuf>,
+) -> Vec<Vec<PathBuf>> {
+    let readings = readings(address.as_bytes());
+    match readings.as_slice() {
+        [path] if !path.starts_with(b"/") => match path.strip_prefix(b"~/").zip(home) {
+            Some((rest, home)) => vec![tried(home, rest)],
+            None => tops().iter().map(|top| tried(top, path)).collect(),
+        },
+        whole => whole.iter().map(|path| tried(Path::new("/"), path)).collect(),
+    }
 }
 
-/// Returns the path in an address of this machine. There is a host in `file://host/a`, and one called `file` in `file:a`;
-/// of what begins with `~` git makes a home, and of what has `%` in it letters.
+/// Returns what git takes for the path in an address of this machine. A host in `file://host/a` is left out; that a sign is
+/// written `%20` there git knows, and not each program that goes with it.
+fn readings(address: &[u8]) -> Vec<Vec<u8>> {
+    const SCHEME: &[u8] = b"file://";
+    let behind = address.split_at_checked(SCHEME.len());
+    let behind = behind.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(SCHEME));
+    let Some((_, rest)) = behind else { return vec![address.to_vec()] };
+    let start = rest.iter().position(|byte| *byte == b'/');
+    let Some(path) = start.and_then(|start| rest.get(start..)) else { return Vec::new() };
+    let decoded = decoded(path);
+    if decoded == path { vec![decoded] } else { vec![path.to_vec(), decoded] }
+}
+
+/// Returns a path with the bytes that are written as `%20`.
+fn decoded(mut path: &[u8]) -> Vec<u8> {
+    let mut result = Vec::with_capacity(path.len());
+    while let Some((first, rest)) = path.split_first() {
+        let digits = rest.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let digits = digits.filter(|_| *first == b'%').and_then(|it| std::str::from_utf8(it).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                result.push(byte);
+                path = rest.get(2..).unwrap_or_default();
+            }
+            None => {
+                result.push(*first);
+                path = rest;
+            }
+        }
+    }
+    result
+}
+
+/// Returns the path in an address of this machine that is the same for every program. There is a host in `file://host/a`,
+/// and one called `file` in `file:a`; of what begins with `~` git makes a home, and of what has `%` in it letters.
 fn path_of(address: &str) -> Option<&str> {
     let path = match address.split_once("://") {
         Some((scheme, path)) => Some(path).filter(|path| scheme == "file" && path.starts_with('/')),
@@ -47,18 +92,11 @@ fn path_of(address: &str) -> Option<&str> {
     path.filter(|path| !path.starts_with('~') && !path.contains('%'))
 }
 
-fn tried(base: &Path, path: &str) -> Vec<PathBuf> {
-    let path = path.trim_end_matches('/');
-    ENDINGS.iter().map(|ending| base.join(format!("{path}{ending}"))).collect()
-}
-
-/// Returns the folder in which git is when it opens a relative address; in a linked worktree it is another one.
-fn top_of(config: &Path) -> Option<&Path> {
-    let folder = config.parent()?;
-    match folder.file_name() == Some(OsStr::new(".git")) {
-        true => folder.parent(),
-        false => (!folder.iter().any(|name| name == ".git")).then_some(folder),
-    }
+fn tried(base: &Path, path: &[u8]) -> Vec<PathBuf> {
+    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+    let path = path.get(..end).unwrap_or_default();
+    let with = |ending: &&str| base.join(OsStr::from_bytes(&[path, ending.as_bytes()].concat()));
+    ENDINGS.iter().map(with).collect()
 }
 
 fn is_folder_or_nothing(path: &Path) -> bool {
@@ -102,16 +140,22 @@ mod tests {
     }
 
     #[test]
-    fn addresses_lead_from_the_top_of_a_repository() {
-        let check = |config: &str, address: &str, expected: &[&str]| {
-            let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
-            assert_eq!(paths(Path::new(config), address), expected, "{config} {address}");
+    fn addresses_lead_from_the_tops_of_work_trees_whatever_signs_they_have() {
+        let check = |address: &str, expected: &[&str]| {
+            let tops = || ["/w", "/w/wt"].map(PathBuf::from).to_vec();
+            let found = paths(OsStr::new(address), Some(Path::new("/home/a")), tops);
+            let without_ending = found.iter().map(|tried| tried[0].to_str().unwrap());
+            assert_eq!(without_ending.collect::<Vec<_>>(), expected, "{address}");
+            assert!(found.iter().all(|tried| tried[1].extension() == Some(OsStr::new("git"))));
         };
-        check("/w/.git/config", "../a/", &["/w/../a", "/w/../a.git"]);
-        check("/w/.git/config", "file:///a", &["/a", "/a.git"]);
-        check("/w/bare/config", "a", &["/w/bare/a", "/w/bare/a.git"]);
-        check("/w/.git/modules/m/config", "a", &[]);
-        check("/w/.git/modules/m/config", "/a", &["/a", "/a.git"]);
-        check("/w/.git/config", "~/a", &[]);
+        check("../a/", &["/w/../a", "/w/wt/../a"]);
+        check("./a:b", &["/w/./a:b", "/w/wt/./a:b"]);
+        check("R&D (old)", &["/w/R&D (old)", "/w/wt/R&D (old)"]);
+        check("/w/R&D/100%", &["/w/R&D/100%"]);
+        check("/w/a%20b", &["/w/a%20b"]);
+        check("file:///w/a%20b%2", &["/w/a%20b%2", "/w/a b%2"]);
+        check("file://localhost/a", &["/a"]);
+        check("FILE:///a", &["/a"]);
+        check("~/a", &["/home/a/a"]);
     }
 }

@@ -5,14 +5,16 @@
 //! command wrote. What this reader is not sure about it does not accept, and the caller then keeps
 //! the file as it was.
 
+mod addresses;
 mod filters;
 mod harmless;
 
 use std::{collections::HashSet, ops::Range, path::Path};
 
+pub(crate) use self::addresses::local_addresses;
 pub(crate) use self::filters::required_filters;
 pub(crate) use self::harmless::is_address;
-use self::harmless::{is_harmless, is_local_address, remote_of};
+use self::harmless::is_harmless;
 use crate::git_blanks::is_blank;
 
 /// One `name = value`, and where it stands.
@@ -63,21 +65,9 @@ impl Entry {
         !is_harmless(&self.section, subsection, &self.name, &self.value)
     }
 
-    /// Whether it is the address of a repository on this machine, which runs nothing.
-    fn is_local_address(&self) -> bool {
-        is_local_address(&self.section, self.subsection.as_deref(), &self.name, &self.value)
-    }
-
     /// Whether it runs a program, or has git go to a place where what it takes for a remote is none of these.
     fn counts(&self, remotes: &HashSet<&str>) -> bool {
-        let remote = remote_of(&self.section, self.subsection.as_deref(), &self.name, &self.value);
-        self.runs_a_program() || remote.is_some_and(|remote| !remotes.contains(remote))
-    }
-
-    /// The remote that it gives an address. What looks like a path is none: git leaves out one that begins with `/`.
-    fn addressed(&self) -> Option<&str> {
-        let is_url = self.section == "remote" && self.name == "url" && !self.value.is_empty();
-        self.subsection.as_deref().filter(|name| is_url && !name.starts_with(['/', '.']))
+        self.runs_a_program() || self.remote().is_some_and(|remote| !remotes.contains(remote))
     }
 
     /// Which setting it is.
@@ -266,13 +256,6 @@ fn plain_value(written: &str) -> String {
     value
 }
 
-/// Returns the addresses of repositories on this machine that settings name; none for what cannot be read for sure.
-pub(crate) fn local_addresses(bytes: &[u8]) -> Vec<String> {
-    let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
-    let found = entries(text).unwrap_or_default().into_iter().filter(Entry::is_local_address);
-    found.map(|entry| entry.value).collect()
-}
-
 /// Returns `after` with the settings that run a program as they were in `before`, and the names of
 /// those that were taken out or put back: `before` itself where all other settings are as they were.
 /// `may_stay` judges a new one by its name and value. `None` for what cannot be read with certainty.
@@ -335,11 +318,13 @@ impl<'a> Judged<'a> {
         let is_renamed = |entry: &Entry| {
             let is_it =
                 |known: &Entry| known.section == entry.section && known.value == entry.value;
-            entry.is_local_address() && known.iter().any(|it| it.is_local_address() && is_it(it))
+            entry.is_local_address()
+                && entry.has_plain_name()
+                && known.iter().any(|it| it.is_local_address() && is_it(it))
         };
         let may_be_new = |entry: &Entry| {
-            (entry.is_local_address() || !is_address(&entry.section, &entry.name))
-                && (is_renamed(entry) || may_stay(&entry.shown(), &entry.value))
+            let is_judged = || entry.is_plain_address() || !is_address(&entry.section, &entry.name);
+            is_renamed(entry) || is_judged() && may_stay(&entry.shown(), &entry.value)
         };
         let remotes_before: HashSet<&str> = known.iter().filter_map(Entry::addressed).collect();
         let is_addressed = |entry: &&Entry| {

@@ -277,18 +277,9 @@ pub(crate) fn is_address(section: &str, name: &str) -> bool {
     kind_of(section, name) == Some(Address)
 }
 
-/// Whether a setting with these names in lower case is an address of this machine (a path or `file:`) and would run
-/// nothing: where that leads says whether it may be set.
-pub(super) fn is_local_address(
-    section: &str,
-    subsection: Option<&str>,
-    name: &str,
-    value: &str,
-) -> bool {
-    is_address(section, name)
-        && subsection.is_none_or(is_plain)
-        && is_plain_address(value)
-        && is_local(value)
+/// Whether a setting with these names in lower case is an address of this machine: a path or `file:`.
+pub(super) fn is_local_address(section: &str, name: &str, value: &str) -> bool {
+    is_address(section, name) && !value.is_empty() && is_local(value)
 }
 
 /// Returns the name that a setting takes for that of a remote, or is about. Git takes one of which there is none for a
@@ -308,7 +299,7 @@ pub(super) fn remote_of<'a>(
 }
 
 /// The name of a remote or a branch becomes an argument of git's programs, and one that is no remote's an address.
-fn is_plain(name: &str) -> bool {
+pub(super) fn is_plain(name: &str) -> bool {
     is_line(name) && !names_a_program(name)
 }
 
@@ -377,7 +368,7 @@ fn leads_to_branches(refspec: &str) -> bool {
 
 /// Whether an address, or the name of a remote, is such a word, and for nobody another one: blanks at its ends are a part of it
 /// for some.
-fn is_plain_address(value: &str) -> bool {
+pub(super) fn is_plain_address(value: &str) -> bool {
     !value.is_empty() && value.trim() == value && is_word(value) && !names_a_program(value)
 }
 

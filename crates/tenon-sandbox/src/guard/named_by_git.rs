@@ -6,6 +6,7 @@
 //! says where a repository is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::Guard;
@@ -62,24 +63,31 @@ impl Guard {
 
     /// Takes in what stands where settings of git that were found lead.
     pub(super) fn follow_addresses(&mut self) {
-        let mut found: BTreeSet<Place> = BTreeSet::new();
-        for (config, item) in self.before.iter().filter(|(place, _)| place.is_git_config()) {
-            let addresses = item.bytes().map(local_addresses).unwrap_or_default();
-            for path in addresses.iter().flat_map(|address| paths(&config.path(), address)) {
-                let Some((end, links)) = resolved(&path) else { continue };
-                let names = links.into_iter().chain([end]);
-                found.extend(names.filter_map(|name| Place::included(&name, &self.roots)));
+        let mut found: BTreeSet<(usize, Place)> = BTreeSet::new();
+        for (place, item) in self.before.iter().filter(|(place, _)| place.is_git_config()) {
+            let top = top_of(&place.path());
+            for address in item.bytes().map(local_addresses).unwrap_or_default() {
+                let top = top.clone();
+                let tried = paths(&address, self.home.as_deref(), || top.into_iter().collect());
+                for (number, paths) in tried.iter().enumerate() {
+                    let led = paths.iter().filter_map(|path| resolved(path));
+                    let names = led.flat_map(|(end, links)| links.into_iter().chain([end]));
+                    let places = names.filter_map(|name| Place::included(&name, &self.roots));
+                    found.extend(places.map(|place| (number, place)));
+                }
             }
         }
         for (place, item) in self.before.iter().filter(|(place, _)| place.is_alternates()) {
             for path in alternates::named(place, item) {
                 let Some((end, links)) = resolved(&path) else { continue };
                 let names = links.into_iter().chain([end]);
-                found.extend(names.filter_map(|name| Place::included(&name, &self.roots)));
+                found.extend(
+                    names.filter_map(|name| Place::included(&name, &self.roots)).map(|it| (0, it)),
+                );
             }
         }
-        found.retain(|place| !place.beneath().as_os_str().is_empty());
-        self.addresses = found.into_iter().take(NAMES_MAX).collect();
+        found.retain(|(_, place)| !place.beneath().as_os_str().is_empty());
+        self.addresses = found.into_iter().map(|(_, place)| place).take(NAMES_MAX).collect();
         self.follow_trees();
         for place in &self.addresses {
             if !self.before.contains_key(place)
@@ -131,5 +139,14 @@ impl Guard {
         })
         .chain(self.out_of_trees().filter(|(place, _)| !after.contains_key(place)))
         .collect()
+    }
+}
+
+/// Returns the folder in which git is when it opens a relative address; in a linked worktree it is another one.
+fn top_of(config: &Path) -> Option<PathBuf> {
+    let folder = config.parent()?;
+    match folder.file_name() == Some(OsStr::new(".git")) {
+        true => folder.parent().map(Path::to_path_buf),
+        false => (!folder.iter().any(|name| name == ".git")).then(|| folder.to_path_buf()),
     }
 }

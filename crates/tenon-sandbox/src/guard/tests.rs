@@ -1,4 +1,5 @@
 mod accepted;
+mod addresses;
 mod halves;
 mod mapped;
 mod merge;
