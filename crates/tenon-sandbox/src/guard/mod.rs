@@ -41,6 +41,7 @@ mod repository;
 mod scan;
 mod submodule;
 mod touched;
+mod work_trees;
 mod written;
 
 use std::cell::LazyCell;

@@ -6,7 +6,6 @@
 //! says where a repository is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::Guard;
@@ -16,6 +15,7 @@ use super::others::Others;
 use super::place::Place;
 use super::scan::{link_above, look};
 use super::submodule::tree_of;
+use super::work_trees::tops_of;
 use crate::git_addresses::paths;
 use crate::git_config::local_addresses;
 use crate::git_includes::Includes;
@@ -63,12 +63,12 @@ impl Guard {
 
     /// Takes in what stands where settings of git that were found lead.
     pub(super) fn follow_addresses(&mut self) {
+        // Those of work trees that a command can make come last.
         let mut found: BTreeSet<(usize, Place)> = BTreeSet::new();
         for (place, item) in self.before.iter().filter(|(place, _)| place.is_git_config()) {
-            let top = top_of(&place.path());
+            let config = self.included.get(place).cloned().unwrap_or_else(|| place.path());
             for address in item.bytes().map(local_addresses).unwrap_or_default() {
-                let top = top.clone();
-                let tried = paths(&address, self.home.as_deref(), || top.into_iter().collect());
+                let tried = paths(&address, self.home.as_deref(), || tops_of(&config));
                 for (number, paths) in tried.iter().enumerate() {
                     let led = paths.iter().filter_map(|path| resolved(path));
                     let names = led.flat_map(|(end, links)| links.into_iter().chain([end]));
@@ -139,14 +139,5 @@ impl Guard {
         })
         .chain(self.out_of_trees().filter(|(place, _)| !after.contains_key(place)))
         .collect()
-    }
-}
-
-/// Returns the folder in which git is when it opens a relative address; in a linked worktree it is another one.
-fn top_of(config: &Path) -> Option<PathBuf> {
-    let folder = config.parent()?;
-    match folder.file_name() == Some(OsStr::new(".git")) {
-        true => folder.parent().map(Path::to_path_buf),
-        false => (!folder.iter().any(|name| name == ".git")).then(|| folder.to_path_buf()),
     }
 }

@@ -45,3 +45,23 @@ fn an_address_with_any_sign_in_it_may_get_another_name_and_go() {
     let attack = "git config remote.v.url \"$PWD/R&D/y\"";
     assert_eq!(check(&setup, attack, &[]), [".git/config"]);
 }
+
+#[test]
+fn a_relative_address_leads_from_each_work_tree() {
+    let up = "git remote add origin ../up";
+    check_link(&format!("{up} && git worktree add -q wt"), "up");
+    check_link(&format!("{up} && mkdir -p a/b && git worktree add -q a/b/wt"), "a/b/up");
+    let submodule = "mkdir -p .git/modules/m deep && git init -q --separate-git-dir .git/modules/m deep/m && \
+                     git -C deep/m config core.worktree ../../../deep/m && git -C deep/m remote add o ../up";
+    check_link(submodule, "deep/up");
+    let apart = format!(
+        "{submodule} && git -C deep/m config --unset core.worktree && git -C deep/m config extensions.worktreeConfig true && \
+         git -C deep/m config --worktree core.worktree ../../../deep/m"
+    );
+    check_link(&apart, "deep/up");
+    let bare = "mkdir worktrees && git init -q --bare worktrees/b && git -C worktrees/b remote add o ../up";
+    check_link(bare, "worktrees/up");
+    let included =
+        "mkdir conf && git config -f conf/a remote.o.url ./up && git config include.path ../conf/a";
+    check_link(included, "up");
+}
