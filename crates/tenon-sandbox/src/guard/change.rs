@@ -104,6 +104,14 @@ fn applied(commit: Option<&str>) -> String {
     }
 }
 
+/// Which addresses of git could have stayed.
+const ADDRESSES: &str = "; the address of a repository on this machine stays as a whole path beneath the session's folders";
+
+/// Whether a setting of git is the address of a repository.
+fn is_address(name: &str) -> bool {
+    name.starts_with("remote.") && (name.ends_with(".url") || name.ends_with(".pushurl"))
+}
+
 impl fmt::Display for ProtectedChange {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
@@ -166,12 +174,41 @@ impl fmt::Display for ProtectedChange {
                 write!(formatter, "protected: {path} got other permissions")?;
             }
             ProtectedChangeKind::Removed => write!(formatter, "protected: {path} was removed")?,
-            ProtectedChangeKind::GitSettings(names) => write!(
-                formatter,
-                "protected: {path} got settings that are not known to be harmless ({})",
-                names.join(", ")
-            )?,
+            ProtectedChangeKind::GitSettings(names) => {
+                write!(
+                    formatter,
+                    "protected: {path} got settings that are not known to be harmless ({})",
+                    names.join(", ")
+                )?;
+                if names.iter().any(|name| is_address(name)) {
+                    formatter.write_str(ADDRESSES)?;
+                }
+            }
         }
         formatter.write_str(self.outcome())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(names: &[&str]) -> String {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        let kind = ProtectedChangeKind::GitSettings(names);
+        let path = PathBuf::from(".git/config");
+        ProtectedChange { path, kind, found: None, by_name: false, put_back: true }.to_string()
+    }
+
+    #[test]
+    fn an_address_that_was_put_back_says_how_it_would_stay() {
+        let of_remote = told(&["core.pager", "remote.up.url"]);
+        assert!(of_remote.contains(
+            "(core.pager, remote.up.url); the address of a repository on this machine stays"
+        ));
+        assert!(of_remote.ends_with("beneath the session's folders; put back as it was"));
+        assert!(
+            told(&["remote.up.uploadpack"]).ends_with("(remote.up.uploadpack); put back as it was")
+        );
     }
 }
