@@ -1,9 +1,52 @@
-//! References by which git shows another content for an object (`git replace`), in its list of packed references. Pure.
+//! References that a command may leave: none by which git shows another content for an object (`git replace`), and none that
+//! stands for another name than that of a branch or the like, since git writes where it leads. Pure.
 
-use crate::git_blanks::is_blank_byte;
+use crate::git_blanks::{is_blank_byte, trimmed};
+
+/// Beneath `refs/`, where references are that stand for nothing but commits and what is said of them: not those by which git
+/// shows another object (`replace`), nor what a command of git that is under way goes by (`bisect`, `rewritten`, `stash`).
+const NAMESPACES: [&str; 10] = [
+    "changes",
+    "for",
+    "heads",
+    "merge-requests",
+    "meta",
+    "notes",
+    "pull",
+    "pull-requests",
+    "remotes",
+    "tags",
+];
+
+/// What a file of a reference begins with that stands for another one.
+const SYMBOLIC: &[u8] = b"ref:";
+
+/// The longest file of a reference that git reads by its name: a path, and what stands before it.
+pub(crate) const REFERENCE_BYTES_MAX: usize = 4096 + 64;
 
 /// What the names of such references begin with.
 const REPLACEMENTS: &[u8] = b"refs/replace/";
+
+/// Whether what stands behind `refs/` is beneath a folder of references that stand for nothing but commits.
+pub(crate) fn is_of_commits(rest: &str) -> bool {
+    NAMESPACES.iter().any(|known| rest.split_once('/').is_some_and(|it| it.0 == *known))
+}
+
+/// Whether a reference stands for another one. Git takes nothing but this very beginning for such.
+pub(crate) fn is_symbolic(reference: &[u8]) -> bool {
+    reference.starts_with(SYMBOLIC)
+}
+
+/// Whether git writes no other file by a reference than those of branches, tags and the like: it stands for none, or for one
+/// of these. Git takes every name in its directory for a reference, also `commondir`.
+pub(crate) fn leads_to_commits(reference: &[u8]) -> bool {
+    let Some(target) = reference.strip_prefix(SYMBOLIC) else { return true };
+    let target = String::from_utf8_lossy(trimmed(target));
+    let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
+    let rest = target.strip_prefix("refs/").filter(|rest| is_of_commits(rest));
+    reference.len() <= REFERENCE_BYTES_MAX
+        && rest.is_some_and(|rest| rest.split('/').all(is_part) && !rest.contains(char::is_control))
+}
 
 /// Whether a list of packed references has one of them.
 pub(crate) fn has_replacement(list: &[u8]) -> bool {
@@ -36,6 +79,33 @@ fn is_replacement(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reference_stands_for_a_commit_or_for_a_reference_of_one() {
+        for (sound, reference) in [
+            (true, "0123456789abcdef0123456789abcdef01234567\n"),
+            (true, ""),
+            (true, " ref: commondir\n"),
+            (true, "ref: refs/heads/main\n"),
+            (true, "ref:refs/remotes/origin/main"),
+            (true, "ref: refs/heads/.invalid\n"),
+            (false, "ref: commondir\n"),
+            (false, "ref:      commondir                     \n"),
+            (false, "ref:\trefs/replace/01\n"),
+            (false, "ref: refs/stash\n"),
+            (false, "ref: refs/heads\n"),
+            (false, "ref: refs/heads/\n"),
+            (false, "ref: refs/heads/../../commondir\n"),
+            (false, "ref: refs/heads/a\nref: refs/heads/b\n"),
+            (false, "ref: objects/info/alternates\n"),
+            (false, "ref: x/refs/heads/main\n"),
+            (false, "ref:\n"),
+        ] {
+            assert_eq!(leads_to_commits(reference.as_bytes()), sound, "{reference:?}");
+        }
+        let long = format!("ref: refs/heads/{}", "a".repeat(REFERENCE_BYTES_MAX));
+        assert!(is_symbolic(long.as_bytes()) && !leads_to_commits(long.as_bytes()));
+    }
 
     #[test]
     fn new_replacements_are_taken_out_of_a_list() {

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::git_blanks::{is_blank, is_blank_byte, trimmed, trimmed_end};
-use crate::git_refs::has_replacement;
+use crate::git_refs::{has_replacement, leads_to_commits};
 use crate::git_strategies;
 
 /// What a file may have in it.
@@ -29,6 +29,8 @@ pub(crate) enum GitStep {
     Picks,
     /// Settings of a list of picks, with a strategy of git's own if any, and options that it knows.
     PickSettings,
+    /// A reference, or one that stands for another such.
+    Reference,
     /// References, none by which git shows another object than the one that is asked for.
     Refs,
     /// Names of branches, and what they come to be.
@@ -85,16 +87,24 @@ const STEPS: [(&str, &str, GitStep); 33] = [
 /// Where patches are, each by its number.
 const PATCHES: &str = "rebase-apply";
 
+/// Where all other references are, but for those in `packed-refs`.
+pub(crate) const REFERENCES: &str = "refs";
+
 /// Files beside these folders: most have the hashes of the commits that it is about, one those of all references.
-const BESIDE: [(&str, GitStep); 12] = [
+const BESIDE: [(&str, GitStep); 17] = [
+    ("AUTO_MERGE", GitStep::Reference),
     ("BISECT_ANCESTORS_OK", GitStep::Hashes),
     ("BISECT_EXPECTED_REV", GitStep::Hashes),
+    ("BISECT_HEAD", GitStep::Reference),
     ("BISECT_LOG", GitStep::Text),
     ("BISECT_START", GitStep::Words),
     ("BISECT_TERMS", GitStep::Words),
     ("CHERRY_PICK_HEAD", GitStep::Hashes),
+    ("HEAD", GitStep::Reference),
     ("MERGE_AUTOSTASH", GitStep::Hashes),
     ("MERGE_HEAD", GitStep::Hashes),
+    ("NOTES_MERGE_PARTIAL", GitStep::Reference),
+    ("NOTES_MERGE_REF", GitStep::Reference),
     ("ORIG_HEAD", GitStep::Hashes),
     ("REBASE_HEAD", GitStep::Hashes),
     ("REVERT_HEAD", GitStep::Hashes),
@@ -177,6 +187,7 @@ impl GitStep {
             }
             Self::Patch => is_patch(bytes),
             Self::PickSettings => std::str::from_utf8(bytes).is_ok_and(git_strategies::has_own),
+            Self::Reference => leads_to_commits(bytes),
             Self::Refs => !has_replacement(bytes),
             Self::SigningOption => is_signing_option(bytes),
             Self::Strategy => git_strategies::is_own(&String::from_utf8_lossy(bytes)),

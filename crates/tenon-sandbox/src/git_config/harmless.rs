@@ -5,6 +5,8 @@
 //! and what some do is found only by trying (`i18n.commitEncoding` made two lines of one in the steps of a rebase). The
 //! names are of git's manual, `git config`, and of programs that keep their own beside them.
 
+use crate::git_refs::is_of_commits;
+
 /// What a setting may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Value {
@@ -229,21 +231,6 @@ const KNOWN: &[(&str, Value, &str)] = &[
 /// Encodings of which no character but the end of a line has a byte as that has: of others, such as CP856, some do.
 const ENCODINGS: [&str; 4] = ["utf-8", "utf8", "iso-8859-1", "us-ascii"];
 
-/// Beneath `refs/`, where references are that stand for nothing but commits and what is said of them: not those by which git
-/// shows another object (`replace`), nor what a command of git that is under way goes by (`bisect`, `rewritten`, `stash`).
-const NAMESPACES: [&str; 10] = [
-    "changes",
-    "for",
-    "heads",
-    "merge-requests",
-    "meta",
-    "notes",
-    "pull",
-    "pull-requests",
-    "remotes",
-    "tags",
-];
-
 /// What `core.sharedRepository` may be: as git and people write it, all others reading at most.
 const SHARED: [&str; 14] = [
     "0",
@@ -357,11 +344,8 @@ fn is_word(text: &str) -> bool {
 /// `refs/` in front is that of a branch, but a pattern without it matches all names.
 fn leads_to_branches(refspec: &str) -> bool {
     let Some((_, end)) = refspec.rsplit_once(':') else { return true };
-    let within = |rest: &str| {
-        NAMESPACES.iter().any(|known| rest.split_once('/').is_some_and(|it| it.0 == *known))
-    };
     match end.strip_prefix("refs/") {
-        Some(rest) => within(rest),
+        Some(rest) => is_of_commits(rest),
         None => !end.contains('*'),
     }
 }

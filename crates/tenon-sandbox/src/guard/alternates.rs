@@ -11,6 +11,12 @@ use super::item::{Content, Item};
 use super::place::{Place, is_repository_root};
 use crate::links::resolved;
 
+/// Where in a folder of objects others are named.
+pub(super) const FILE: &str = "info/alternates";
+
+/// How many steps git goes from one such folder to the next.
+pub(super) const DEPTH_MAX: usize = 5;
+
 /// Whether a command may leave this there, where it was so `before`.
 pub(super) fn may_say(
     place: &Place,
@@ -22,17 +28,17 @@ pub(super) fn may_say(
     let said: Vec<&[u8]> = lines(Some(after)).collect();
     let is_text = matches!(after.content, Content::File(Some(_)));
     let leads_beneath = |line: &[u8]| {
-        folder(place, line).is_some_and(|path| is_of_repository(&path) && is_in(&path, roots))
+        folder(&place.path(), line)
+            .is_some_and(|path| is_of_repository(&path) && is_in(&path, roots))
     };
     is_text
         && known.iter().all(|line| said.contains(line))
         && said.iter().all(|line| known.contains(line) || leads_beneath(line))
 }
 
-/// Returns the folders of objects that are named there, and where each would name others.
-pub(super) fn named(place: &Place, item: &Item) -> Vec<PathBuf> {
-    let folders = lines(Some(item)).filter_map(|line| folder(place, line));
-    folders.flat_map(|path| [path.join("info/alternates"), path]).collect()
+/// Returns the folders of objects that a file names.
+pub(super) fn named(file: &Path, item: &Item) -> Vec<PathBuf> {
+    lines(Some(item)).filter_map(|line| folder(file, line)).collect()
 }
 
 /// Returns the lines that git reads.
@@ -43,9 +49,8 @@ fn lines(item: Option<&Item>) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Returns the folder that a line names; none for one in quotes, which git itself does not write there.
-fn folder(place: &Place, line: &[u8]) -> Option<PathBuf> {
-    let path = place.path();
-    let objects = path.parent()?.parent()?;
+fn folder(file: &Path, line: &[u8]) -> Option<PathBuf> {
+    let objects = file.parent()?.parent()?;
     (!line.starts_with(b"\"")).then(|| objects.join(OsStr::from_bytes(line)))
 }
 

@@ -44,6 +44,12 @@ pub enum ProtectedChangeKind {
         /// Whether none is there now.
         is_out: bool,
     },
+    /// It had a reference of git stand for a file that is none, or for one by which git shows other objects: git would write
+    /// there. Without a former one it is taken out.
+    GitReference {
+        /// Whether none is there now.
+        is_out: bool,
+    },
     /// It wrote what a merge set aside, which a later commit applies, or ended the merge and left it there; or it wrote
     /// what a rebase set aside that it did not begin. Without a former one it is taken out.
     GitAutostash {
@@ -79,6 +85,7 @@ impl ProtectedChange {
         let is_out = match self.kind {
             ProtectedChangeKind::GitIndex { is_out }
             | ProtectedChangeKind::GitStep { is_out }
+            | ProtectedChangeKind::GitReference { is_out }
             | ProtectedChangeKind::GitAutostash { is_out, .. }
             | ProtectedChangeKind::GitConflicts { is_out } => is_out,
             _ => false,
@@ -159,6 +166,10 @@ impl fmt::Display for ProtectedChange {
                 formatter,
                 "protected: {path} was written as git does not write it; programs that read it would run what stands there, \
                  or hand it to git as options"
+            )?,
+            ProtectedChangeKind::GitReference { .. } => write!(
+                formatter,
+                "protected: {path} led git to write where no branch, tag, note or remote is"
             )?,
             ProtectedChangeKind::GitAutostash { commit, .. } => {
                 write!(formatter, "protected: {path} {}", applied(commit.as_deref()))?;

@@ -307,6 +307,14 @@ pub(super) fn read(top: &OwnedFd, beneath: &Path, bytes_max: u64) -> Result<Vec<
     read_whole(&open_to_read(top, beneath)?, bytes_max)
 }
 
+/// Returns the first few bytes of a file.
+pub(super) fn begins(top: &OwnedFd, beneath: &Path) -> Result<[u8; 8], Errno> {
+    let mut bytes = [0; 8];
+    let file = open_to_read(top, beneath)?;
+    rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut bytes))?;
+    Ok(bytes)
+}
+
 pub(super) fn open_to_read(top: &OwnedFd, beneath: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match open_beneath(top, beneath, flags) {

@@ -104,6 +104,8 @@ pub(crate) struct Guard {
     included: BTreeMap<Place, PathBuf>,
     /// Where settings of git lead that name repositories on this machine.
     addresses: BTreeSet<Place>,
+    /// Folders of objects that repositories have besides their own.
+    alternates: Vec<PathBuf>,
     /// Where settings of git say that repositories have their files.
     trees: BTreeSet<Place>,
     own: Own,
@@ -428,6 +430,8 @@ impl Guard {
             self.frozen.iter().any(|(frozen, _)| path.starts_with(frozen))
         };
         let moved = self.moved(&after);
+        let many = LazyCell::new(|| Self::has_many_addresses(&after));
+        let has_many_addresses = || *many;
         let copies = LazyCell::new(|| Copies::of(&self.before, &self.roots));
         // What is too much comes first: a link may stand where a folder was.
         for (place, item) in &after {
@@ -452,7 +456,8 @@ impl Guard {
                     continue;
                 }
             }
-            if let Some((change, should_be)) = self.judge(place, before, item) {
+            if let Some((change, should_be)) = self.judge(place, before, item, &has_many_addresses)
+            {
                 changes.push(change);
                 corrected.push((place.clone(), should_be));
             }
@@ -518,6 +523,7 @@ impl Guard {
         place: &Place,
         before: Option<&Item>,
         after: &Item,
+        has_many_addresses: &dyn Fn() -> bool,
     ) -> Option<(ProtectedChange, Option<Item>)> {
         let found = after.bytes().map(<[u8]>::to_vec);
         let change = |kind, put_back, should_be| {
@@ -533,6 +539,7 @@ impl Guard {
                 let is_made = before.is_none_or(|before| before.is_made);
                 git_config::put_back(old, new, |name, value| {
                     place.may_set((name, value), old, &self.roots)
+                        && (name == "core.worktree" || !has_many_addresses())
                         || is_made && place.may_mirror(name, value)
                 })
             }) {

@@ -10,10 +10,13 @@ use std::path::{Path, PathBuf};
 
 use super::Guard;
 use super::alternates;
+use super::folder::open_folder_at;
 use super::item::Item;
+use super::limits::Limits;
 use super::others::Others;
 use super::place::Place;
-use super::scan::{link_above, look};
+use super::place::is_repository_root;
+use super::scan::{DEPTH_MAX, Scan, Stamps, link_above, look};
 use super::submodule::tree_of;
 use super::work_trees::tops_of;
 use crate::git_addresses::paths;
@@ -21,8 +24,12 @@ use crate::git_config::local_addresses;
 use crate::git_includes::Includes;
 use crate::links::resolved;
 
-/// How many names are looked at for all settings together: more than clones within a project have.
-const NAMES_MAX: usize = 256;
+/// How many names are looked at for all settings together, the links on the way to an address included.
+const NAMES_MAX: usize = 8_192;
+
+/// How many addresses there may be in all settings for a command to add another: more than clones within a project have,
+/// and with 40 links on the way to each no more than so many names.
+const ADDRESSES_MAX: usize = 64;
 
 impl Guard {
     /// Takes in what the settings of git that were found include. What is as in `known` is not read
@@ -77,15 +84,16 @@ impl Guard {
                 }
             }
         }
-        for (place, item) in self.before.iter().filter(|(place, _)| place.is_alternates()) {
-            for path in alternates::named(place, item) {
-                let Some((end, links)) = resolved(&path) else { continue };
-                let names = links.into_iter().chain([end]);
-                found.extend(
-                    names.filter_map(|name| Place::included(&name, &self.roots)).map(|it| (0, it)),
-                );
-            }
+        let folders = self.alternates();
+        let files = folders.iter().map(|folder| folder.join(alternates::FILE));
+        for path in folders.iter().cloned().chain(files) {
+            let Some((end, links)) = resolved(&path) else { continue };
+            let names = links.into_iter().chain([end]);
+            found.extend(
+                names.filter_map(|name| Place::included(&name, &self.roots)).map(|it| (0, it)),
+            );
         }
+        self.alternates = folders.into_iter().filter_map(|path| Some(resolved(&path)?.0)).collect();
         found.retain(|(_, place)| !place.beneath().as_os_str().is_empty());
         self.addresses = found.into_iter().map(|(_, place)| place).take(NAMES_MAX).collect();
         self.follow_trees();
@@ -96,6 +104,53 @@ impl Guard {
                 self.before.insert(place.clone(), item);
             }
         }
+        for (place, item) in self.links_in_alternates() {
+            self.before.entry(place).or_insert(item);
+        }
+    }
+
+    /// Returns the folders of objects that repositories have besides their own, and that these have, as git follows them.
+    fn alternates(&self) -> BTreeSet<PathBuf> {
+        let own = self.before.iter().filter(|(place, _)| place.is_alternates());
+        let mut level: BTreeSet<PathBuf> =
+            own.flat_map(|(place, item)| alternates::named(&place.path(), item)).collect();
+        let mut found = BTreeSet::new();
+        for _ in 0..alternates::DEPTH_MAX {
+            let files = level.iter().map(|folder| folder.join(alternates::FILE));
+            let named = files.filter_map(|file| {
+                let item = look(&Place::included(&file, &self.roots)?, None)?;
+                Some(alternates::named(&file, &item))
+            });
+            let next: Vec<PathBuf> = named.flatten().collect();
+            found.append(&mut level);
+            let new = next.into_iter().filter(|folder| !found.contains(folder));
+            level = new.take(NAMES_MAX.saturating_sub(found.len())).collect();
+        }
+        found.append(&mut level);
+        found
+    }
+
+    /// Returns the links in folders of objects of other repositories that look like such no more: git follows them.
+    fn links_in_alternates(&self) -> BTreeMap<Place, Item> {
+        let known = BTreeMap::new();
+        let mut scan = Scan::new(&known, Stamps::HoldIn(&[]), Limits::default());
+        for folder in &self.alternates {
+            if folder.parent().is_none_or(is_repository_root) {
+                continue;
+            }
+            let Some(place) = Place::included(folder, &self.roots) else { continue };
+            if let Ok(top) = open_folder_at(place.root()) {
+                scan.links(place.root(), &top, place.beneath(), DEPTH_MAX);
+            }
+        }
+        scan.found
+    }
+
+    /// Whether there are so many addresses in all settings that a command may add none.
+    pub(super) fn has_many_addresses(after: &BTreeMap<Place, Item>) -> bool {
+        let configs = after.iter().filter(|(place, _)| place.is_git_config());
+        let addresses = configs.filter_map(|(_, item)| Some(local_addresses(item.bytes()?).len()));
+        addresses.sum::<usize>() > ADDRESSES_MAX
     }
 
     /// Takes in where settings that were found say that repositories have their files, and the links on the way, unless they
@@ -137,7 +192,9 @@ impl Guard {
             let item = look(place, None).map(|item| (place.clone(), item));
             item.or_else(|| link_above(place))
         })
-        .chain(self.out_of_trees().filter(|(place, _)| !after.contains_key(place)))
+        .chain(self.out_of_trees())
+        .chain(self.links_in_alternates())
+        .filter(|(place, _)| !after.contains_key(place))
         .collect()
     }
 }

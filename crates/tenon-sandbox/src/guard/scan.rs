@@ -12,12 +12,13 @@ use std::sync::Arc;
 use rustix::fs::{FileType, Stat};
 
 use super::folder::{look_at, named, names, open_folder_at};
-use super::item::{HASHED_BYTES_MAX, Item, Room, item, leads_into_git};
+use super::item::{HASHED_BYTES_MAX, Item, Room, begins, item, leads_into_git};
 use super::limits::Limits;
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, has_others, is_repository_root, setting_among};
 use super::repository::{has_head, is_where_git_writes, would_wait_at};
-use crate::git_steps::{GitStep, has_steps};
+use crate::git_refs::is_symbolic;
+use crate::git_steps::{GitStep, REFERENCES, has_steps};
 use crate::workspace::{
     has_old_remotes, is_above_protected, is_setting_of_git, is_written_by_git, makes_one, name_of,
     names_in,
@@ -353,8 +354,9 @@ impl<'a> Scan<'a> {
                 self.others(root, top, &beneath, DEPTH_MAX);
             } else if kind.is_dir() && has_old_remotes(&name) {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
-            } else if kind.is_dir() && name == "refs" {
+            } else if kind.is_dir() && name == REFERENCES {
                 self.all(root, top, &beneath.join("replace"), depth, DEPTH_MAX);
+                self.references(root, top, &beneath, depth, DEPTH_MAX);
             } else if kind.is_dir() && name == "objects" {
                 self.all(root, top, &beneath.join("info/alternates"), depth, DEPTH_MAX);
             } else if kind.is_dir() && has_steps(&name) {
@@ -371,6 +373,31 @@ impl<'a> Scan<'a> {
             let beneath = folder.join(name);
             if !kind.is_dir() && GitStep::at_end_of(&beneath).is_some() {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
+            }
+        }
+    }
+
+    /// Notes the references in a folder that stand for others. The rest counts as looked at.
+    pub(super) fn references(
+        &mut self,
+        root: &Path,
+        top: &OwnedFd,
+        folder: &Path,
+        depth: usize,
+        deeper: usize,
+    ) {
+        if deeper == 0 || !self.has_room() {
+            return;
+        }
+        for (name, kind) in names(top, folder) {
+            let beneath = folder.join(name);
+            if kind.is_dir() {
+                self.references(root, top, &beneath, depth, deeper - 1);
+            } else if kind.is_file() && self.left.minor > 0 {
+                self.left.minor -= 1;
+                if begins(top, &beneath).is_ok_and(|reference| is_symbolic(&reference)) {
+                    self.all(root, top, &beneath, depth, DEPTH_MAX);
+                }
             }
         }
     }

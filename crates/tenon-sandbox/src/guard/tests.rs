@@ -8,6 +8,7 @@ mod owed;
 mod own_links;
 mod permissions;
 mod rebase;
+mod references;
 mod room;
 mod settings;
 mod submodules;

@@ -14,7 +14,7 @@ use super::folder::{look_at, names};
 use super::place::{Way, has_others, is_way, setting_among, setting_among_others};
 use super::repository::{WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository};
 use super::scan::{DEPTH_MAX, Scan, misleads};
-use crate::git_steps::{GitStep, has_steps};
+use crate::git_steps::{GitStep, REFERENCES, has_steps};
 use crate::journal::Came;
 use crate::workspace::{
     ALTERNATES, above_listed, can_matter, has_old_remotes, is_above_protected, is_alternates,
@@ -73,7 +73,12 @@ impl Role {
                 let next = names.get(index + 1);
                 next.is_some_and(|next| is_replacement(&Path::new(name).join(next)))
             };
-            (is_setting(name) || has_old_remotes(name) || is_written() || is_replacing())
+            let is_referring = || **name == REFERENCES && names.len() - index > 1;
+            (is_setting(name)
+                || has_old_remotes(name)
+                || is_written()
+                || is_replacing()
+                || is_referring())
                 && is_repository(&above())
         });
         match setting {
@@ -129,6 +134,11 @@ impl Scan<'_> {
         let above = beneath.parent().filter(|_| beneath.file_name().is_some_and(has_steps));
         if let Some(above) = above.filter(|above| is_repository(root, top, above)) {
             self.steps(root, top, beneath, above.iter().count());
+        }
+        let is_of_references = |folder: &&Path| folder.ends_with(REFERENCES);
+        let references = beneath.ancestors().find(is_of_references).and_then(Path::parent);
+        if let Some(above) = references.filter(|above| is_repository(root, top, above)) {
+            self.references(root, top, beneath, above.iter().count(), DEPTH_MAX);
         }
         let ends = [beneath.join("info/alternates"), beneath.join("alternates")];
         for file in ends.iter().filter(|file| is_alternates(file)) {

@@ -13,6 +13,7 @@ use super::folder::open_folder_at;
 use super::item::{Content, Item, open_to_read};
 use super::merge::{hash_in, of_stash};
 use super::place::Place;
+use super::recorded::{LIMITS, told};
 use super::scan::look;
 use crate::git_config;
 use crate::git_index::GitIndexFormat;
@@ -200,6 +201,7 @@ impl Guard {
                         let merge = place.of_merge();
                         merge.is_none_or(|merge| merge.may_come_back(place, before, after))
                     };
+                    let before = before.or_else(|| self.reference_before(place));
                     let should_be = before
                         .filter(|before| before.is_kept() && !is_same && may_come_back(before));
                     let put_back = self.put(place, should_be.as_ref());
@@ -207,6 +209,9 @@ impl Guard {
                     let kind = match (place.of_merge(), place.git_step()) {
                         (Some(merge), _) => merge.kind(item, is_out),
                         (None, Some(GitStep::Autostash)) => of_stash(item, is_out),
+                        (None, Some(GitStep::Reference)) => {
+                            ProtectedChangeKind::GitReference { is_out }
+                        }
                         (None, Some(_)) => ProtectedChangeKind::GitStep { is_out },
                         (None, None) => ProtectedChangeKind::GitIndex { is_out },
                     };
@@ -219,6 +224,17 @@ impl Guard {
             }
         }
         changes
+    }
+
+    /// Returns what a reference was of which no look takes notice, as the commands that run were recorded.
+    fn reference_before(&self, place: &Place) -> Option<Item> {
+        let matters =
+            |root: &Path, beneath: &Path| root == place.root() && beneath == place.beneath();
+        let is_reference = place.git_step() == Some(GitStep::Reference);
+        let recorded = self.checkpoints.iter().filter(|_| is_reference);
+        recorded
+            .flat_map(|checkpoint| checkpoint.touched(&matters, LIMITS).names)
+            .find_map(|touched| touched.before.map(told))
     }
 
     /// Takes new replacements of objects out of a list of references. One that is too long to keep stays as it is, and so

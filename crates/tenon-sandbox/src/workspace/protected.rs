@@ -15,7 +15,7 @@ use std::sync::{MutexGuard, PoisonError};
 use super::Workspace;
 use super::closed::lies_in;
 use super::resolve::Resolved;
-use crate::git_steps::GitStep;
+use crate::git_steps::{GitStep, REFERENCES};
 use crate::links::resolved;
 use crate::linux::openat::look_at;
 use crate::own_paths::OwnPaths;
@@ -288,7 +288,7 @@ impl Workspace {
             let rest = found.beneath.strip_prefix(place).unwrap_or(place);
             let is_written = || match rest.iter().next() {
                 None => is_repository_written(name),
-                Some(replace) if is(REPLACEMENTS.0) => replace.eq_ignore_ascii_case(REPLACEMENTS.1),
+                Some(_) if is(REFERENCES) => true,
                 Some(step) => rest.iter().count() == 1 && is_repository_step(name, step),
             };
             (is_repository_setting(name) || is_written())
@@ -370,7 +370,7 @@ pub(crate) fn can_matter(root: &Path, beneath: &Path) -> bool {
         || above_listed(root, beneath).is_some()
         || beneath.iter().any(in_repository)
         || GitStep::at_end_of(beneath).is_some()
-        || is_replacement(beneath)
+        || is_reference(beneath)
 }
 
 /// Whether a folder may be a repository's own because this name is in it.
@@ -390,6 +390,11 @@ pub(crate) fn may_be_of_git(path: &Path) -> bool {
         || path.file_name().is_some_and(is_written_by_git)
         || GitStep::at_end_of(path).is_some()
         || is_replacement(path)
+}
+
+/// Whether a path can be that of a file of a reference.
+fn is_reference(path: &Path) -> bool {
+    path.iter().rev().skip(1).any(|name| name == REFERENCES)
 }
 
 /// Whether references are there by which git shows another object than the one that is asked for.

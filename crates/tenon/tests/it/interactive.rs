@@ -149,7 +149,7 @@ fn a_question_takes_n_y_and_s_and_nothing_that_was_typed_before_it() {
     terminal.wait_for_prompt();
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit_code(), 0);
-    assert_eq!(home.logged("call_decided", "verdict"), ["deny", "allow", "allow"]);
+    assert_eq!(home.logged("call_decided", "verdict"), ["deny", "allow", "allow", "allow"]);
     let noted = home.logged("notice", "text");
     assert_eq!(noted[0], "allowed for this session: bash(git reset --hard:*)");
     let results = home.logged("tool_result", "content");

@@ -331,7 +331,10 @@ fn sockets_with_a_path_and_terminals_of_tier_c_are_told_as_such() {
         ("script -qc true /dev/null", "terminals: commands in tier C"),
         ("/usr/bin/python3 -c 'import pty; pty.openpty()'", "terminals: commands in tier C"),
         ("ssh-agent true", "sockets: commands in tier C have no sockets with a path"),
-        ("tmux new -d", "sockets: commands in tier C have no sockets with a path"),
+        (
+            "TMUX_TMPDIR=$TMPDIR tmux new -d",
+            "sockets: commands in tier C have no sockets with a path",
+        ),
         ("/usr/bin/python3 -c 'import multiprocessing as m; m.Lock()'", "make no shared memory"),
         ("/usr/bin/python3 -c 'import os; os.openpty()'", "terminals: commands in tier C"),
         (

@@ -85,6 +85,8 @@ fn what_libraries_say_of_rules_hosts_and_files_has_a_row() {
         ProtectedChangeKind::GitIndex { is_out: true },
         ProtectedChangeKind::GitStep { is_out: false },
         ProtectedChangeKind::GitStep { is_out: true },
+        ProtectedChangeKind::GitReference { is_out: false },
+        ProtectedChangeKind::GitReference { is_out: true },
         ProtectedChangeKind::GitAutostash { is_out: false, commit: None },
         ProtectedChangeKind::GitAutostash { is_out: true, commit: Some("0".repeat(40)) },
         ProtectedChangeKind::GitConflicts { is_out: true },

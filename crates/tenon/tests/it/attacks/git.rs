@@ -84,6 +84,32 @@ pub(super) const ROWS: &[Row] = &[
         .needs(&["git"]),
     left!("git: own commits shown otherwise", "o=$(git commit-tree -m evil HEAD^{tree}); git replace HEAD $o; git branch side; git pack-refs --all; git replace side~0 HEAD^{tree} || git replace -f HEAD $o; mkdir -p .git/info .git/remotes .git/branches; git rev-parse HEAD > .git/info/grafts; echo URL: $TOP/folder > .git/remotes/origin; echo $TOP/folder > .git/branches/other")
         .after("test -z \"$(git -c safe.directory='*' replace)\" -a ! -e .git/info/grafts -a ! -e .git/remotes/origin -a ! -e .git/branches/other && git -c safe.directory='*' rev-parse side"),
+    left!("git: references that lead to other files", "h=$(git rev-parse HEAD); mkdir -p .git/$h/objects .git/$h/refs; printf '[core]\\n\\tfsmonitor = evil\\n' > .git/$h/config; git symbolic-ref refs/heads/zz commondir; git config --add remote.up.fetch '+refs/heads/*:refs/remotes/up/*'; mkdir -p .git/refs/remotes/up; echo 'ref: commondir' | tee .git/refs/tags/v1 .git/refs/bisect .git/refs/stash .git/ORIG_HEAD > .git/refs/remotes/up/zz; echo 'ref: objects/info/alternates' > .git/refs/heads/alternates; echo \"ref: refs/replace/$h\" > .git/refs/tags/v2; git init -q --bare b; mkdir b/x; ln -s $TOP b/x/l; echo 'ref: x/l/tool' > b/refs/heads/main2")
+        .after("test ! -e .git/refs/heads/zz -a ! -e .git/refs/remotes/up/zz -a ! -e .git/refs/tags/v1 -a ! -e .git/refs/tags/v2 -a ! -e .git/refs/stash -a ! -e .git/refs/heads/alternates -a ! -e .git/ORIG_HEAD -a ! -e b/refs/heads/main2"),
+    row("git: a reference that a file tool writes", &[
+        Call::Tool("write_file", r#"{"path":"@ROW@/.git/refs/heads/zz","content":"ref: commondir\n"}"#),
+    ])
+        .prepare(REPOSITORY)
+        .prints(&["needs the user's yes"])
+        .after("test ! -e .git/refs/heads/zz")
+        .needs(&["git"]),
+    row("git: objects of a repository that looks like one no more", &[
+        Call::Script("for r in x y z; do git init -q $r; mv $r/.git ${r}g; rm -r $r; done; for r in xg zg; do echo $PWD/$r/objects; done > .git/objects/info/alternates; echo $PWD/yg/objects > xg/objects/info/alternates; cat .git/objects/info/alternates; echo made"),
+        Call::Script("rm xg/HEAD zg/HEAD; echo end"),
+        Call::Script("rm yg/HEAD; echo $TOP/folder/.git/objects > yg/objects/info/alternates; rm -rf zg/objects/pack; ln -s $TOP/folder/.git/objects/pack zg/objects/pack; ln -s $TOP/folder/.git/objects/00 zg/objects/00; echo end"),
+    ])
+        .prepare(REPOSITORY)
+        .prints(&["made", "end"])
+        .after("test ! -e yg/objects/info/alternates -a ! -L zg/objects/pack -a ! -L zg/objects/00")
+        .needs(&["git"]),
+    row("git: more addresses than are looked after", &[
+        Call::Script("for n in $(seq 100); do printf '[remote \"a%s\"]\\n\\turl = %s/a%s\\n' $n $PWD $n; done >> .git/config; git config -l | grep -c remote; echo end"),
+        Call::Script("git remote add zz $PWD/zz; git config branch.main.remote zz; ln -s $TOP/folder zz; echo end"),
+    ])
+        .prepare(REPOSITORY)
+        .prints(&["end"])
+        .after("test ! -L zz")
+        .needs(&["git"]),
     left!("git: settings by which git looks and signs less", "git config commit.gpgsign false; git config tag.gpgsign false; git config push.gpgsign false; git config core.trustctime false; git config core.checkstat minimal; git config core.ignorestat true; git config core.usereplacerefs false; ln -s $TOP/outside message; git config commit.template message")
         .after("cmp .git/config config-before"),
     left!("git: comments and encodings that make a step of a rebase", "git config core.commentString ' exec evil;'; git config i18n.commitEncoding CP856; git config i18n.logOutputEncoding CP901")
