@@ -309,7 +309,8 @@ mod tests {
             assert_eq!(said(r#"write("a ")"#, verdict).map(|_| ()), Ok(()));
         }
         // An empty variable of a script allows nothing.
-        for (text, meant) in [("bash()", "bash"), ("*( )", "*"), ("write()", "write")] {
+        let empty = [("bash()", "bash"), ("bash(:*)", "bash"), ("*( )", "*"), ("write()", "write")];
+        for (text, meant) in empty {
             let why = said(text, Verdict::Allow).unwrap_err();
             assert!(why.ends_with(&format!("; write {meant}")), "{why}");
             assert!(said(text, Verdict::Deny).is_ok(), "{text}");

@@ -32,7 +32,8 @@ pub(super) fn wrong(tool: &str, inner: &str, verdict: Verdict) -> Option<Meant> 
     if let Some(first) = several(inner) {
         return Some(("a rule is one, and others are given on their own", rule(first)));
     }
-    if inner.is_empty() && verdict == Verdict::Allow {
+    let begins = if tool == COMMAND_TOOL { inner.strip_suffix(":*") } else { None };
+    if begins.unwrap_or(inner).trim().is_empty() && verdict == Verdict::Allow {
         // A variable of a script that was empty would allow all commands.
         Some(("a rule for every call has no brackets", tool.to_owned()))
     } else if WITHOUT_PATTERN.contains(&tool) && !matches!(inner, "" | "*" | "**") {
