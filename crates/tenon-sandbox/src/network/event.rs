@@ -1,7 +1,7 @@
 //! What a command tried to reach and what became of it, for the log and for results.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use super::host::{Host, HostRule, Target};
@@ -121,7 +121,7 @@ impl NetworkEvent {
             NetworkOutcome::Refused(Refusal::NoRule) => {
                 let host = Host::parse(&self.host).ok()?;
                 // Inside, it is the commands' own; here it would be a server of this machine.
-                if matches!(&host, Host::Address(address) if address.is_unspecified()) {
+                if matches!(&host, Host::Address(address) if is_own(*address)) {
                     return None;
                 }
                 // A name of one label could be a word that `--net` takes for something else, such as
@@ -138,6 +138,13 @@ impl NetworkEvent {
             | NetworkOutcome::Failed { .. } => None,
         }
     }
+}
+
+/// Says whether an address is one by which commands reach their own servers and hardly anybody means this
+/// machine's.
+fn is_own(address: IpAddr) -> bool {
+    let is_usual = address == IpAddr::V4(Ipv4Addr::LOCALHOST);
+    address.is_unspecified() || address.is_ipv4() && address.is_loopback() && !is_usual
 }
 
 impl fmt::Display for NetworkEvent {
@@ -267,6 +274,7 @@ mod tests {
                 "blocked: [::1]:80 (no rule allows it; --net [::1]:80 would)",
             ),
             (refused("0.0.0.0:8000", Refusal::NoRule), "blocked: 0.0.0.0:8000 (no rule allows it)"),
+            (refused("127.0.0.2:80", Refusal::NoRule), "blocked: 127.0.0.2:80 (no rule allows it)"),
             (refused("[::]:80", Refusal::NoRule), "blocked: [::]:80 (no rule allows it)"),
             (
                 refused("intra.example.com:443", not_public()),
