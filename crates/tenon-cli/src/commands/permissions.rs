@@ -8,7 +8,9 @@ use tenon_agent::{
     why_not_started,
 };
 use tenon_model::{Abilities, visible};
-use tenon_sandbox::{Access, HostRule, Network, NetworkOutcome, Preset, Refusal, Workspace};
+use tenon_sandbox::{
+    Access, HostRule, Missing, Mounts, Network, NetworkOutcome, Preset, Refusal, Workspace,
+};
 
 use crate::{
     args::SessionArgs,
@@ -69,7 +71,7 @@ impl Permissions {
         say_notices(&config.notices, config.look().language);
         match command {
             Some((tool, host)) if tool == "net" => check_host(&config, &session, &host).await,
-            Some((tool, subject)) => check(&config, &session, &tool, subject),
+            Some((tool, subject)) => check(&config, &session, &tool, subject).await,
             None => {
                 print_asked(&list(&config, &session)?)?;
                 Ok(ExitStatus::Finished)
@@ -78,7 +80,7 @@ impl Permissions {
     }
 }
 
-fn check(
+async fn check(
     config: &Config,
     session: &SessionArgs,
     tool: &str,
@@ -125,11 +127,41 @@ fn check(
         all.insert(0, decision);
     }
     let worst = all.iter().map(|decision| decision.verdict).max().unwrap_or(Verdict::Allow);
+    if worst == Verdict::Allow
+        && let Some(decision) = without_walls(config, &workspace).await?
+    {
+        return say(decision.verdict, &explained(&decision, config));
+    }
     let mut said: String = all.iter().map(|decision| explained(decision, config)).collect();
     if !only_reads(&tools, command, &workspace) {
         said.push_str(&format!("{}\n", Text::WallsHold.template(config.look().language)));
     }
     say(worst, &said)
+}
+
+/// Returns the refusal of every command where the walls that it would run in cannot be had.
+async fn without_walls(
+    config: &Config,
+    workspace: &Workspace,
+) -> Result<Option<Decision>, CliError> {
+    let mounts = Mounts::of_this_process();
+    let walls = setup::walls(config, workspace, None, Vec::new(), &mounts).await?;
+    let Some((walls, _)) = walls else { return Ok(None) };
+    let Err(error) = walls.tier().await else { return Ok(None) };
+    let of_moment = [Missing::Helper, Missing::Room, Missing::NamesChanged];
+    let may_be_off =
+        !of_moment.contains(&error.missing) && !matches!(error.missing, Missing::Folder { .. });
+    Ok(Some(Decision {
+        verdict: Verdict::Deny,
+        rule: "walls: tier".to_owned(),
+        reason: error.to_string(),
+        flag: may_be_off.then(|| "--sandbox off".to_owned()),
+        lifted_by: Vec::new(),
+        always: None,
+        leaves: None,
+        unconfined: false,
+        parts: Vec::new(),
+    }))
 }
 
 /// Returns whether a command counts as one that only reads, which the walls hold it to.

@@ -61,6 +61,11 @@ os.execv(sys.argv[1], sys.argv[1:])";
         assert!(told("subject").contains("nothing was run"), "{entry}");
         assert!(!place.path("work/ran").exists());
     }
+    let mut checked = place.tenon_by("python3", &["-c", taker], &["permissions", "check", "ls"]);
+    let run = Run::of(checked.output().unwrap()).ends_with(1);
+    for part in ["deny: ", "cannot be had", "rule: walls: tier", "--sandbox off"] {
+        assert!(run.out.contains(part), "{part}: {run:?}");
+    }
 }
 
 #[test]
