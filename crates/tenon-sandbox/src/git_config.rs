@@ -8,6 +8,7 @@
 mod addresses;
 mod filters;
 mod harmless;
+mod logins;
 
 use std::{collections::HashSet, ops::Range, path::Path};
 
@@ -15,6 +16,7 @@ pub(crate) use self::addresses::local_addresses;
 pub(crate) use self::filters::required_filters;
 pub(crate) use self::harmless::is_address;
 use self::harmless::is_harmless;
+use self::logins::{is_login, without_login};
 use crate::git_blanks::is_blank;
 
 /// One `name = value`, and where it stands.
@@ -135,9 +137,9 @@ pub(crate) fn shared(
     Some(shared)
 }
 
-/// Returns the lines that include a file under a condition.
+/// Returns the lines that include a file under a condition, without a login in that.
 pub(crate) fn include_if(condition: &str, path: &str) -> String {
-    format!("{}path = {path}\n", header("includeIf", Some(condition)))
+    format!("{}path = {path}\n", header("includeIf", Some(&without_login(condition))))
 }
 
 fn header(section: &str, subsection: Option<&str>) -> String {
@@ -148,11 +150,6 @@ fn header(section: &str, subsection: Option<&str>) -> String {
         }
         None => format!("[{section}]\n\t"),
     }
-}
-
-/// Whether a text may have an address with a password in it.
-fn is_login(text: &str) -> bool {
-    text.contains("://") && text.contains('@')
 }
 
 /// Returns what a setting without a subsection is in the end; its names in lower case.

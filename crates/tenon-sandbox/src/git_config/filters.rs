@@ -19,9 +19,17 @@ const OF_SECRETS: [&str; 12] = [
 /// As many digits of base 16 in a row are a key of 128 bits.
 const KEY_DIGITS: usize = 32;
 
+/// The signs of words that are no scripts, besides letters and digits.
+const OF_PLAIN_WORDS: &str = "_./%-=~:@+,";
+
+/// As many letters and digits in a row can be a password that a script takes out.
+const LITERAL: usize = 6;
+
 /// Whether commands may have an entry that stands so in `text` because it is of a filter.
 pub(super) fn may_be_shared(entry: &Entry, text: &str) -> bool {
-    is_of_filter(entry) && ![text, &entry.value].into_iter().any(may_hold_secret)
+    is_of_filter(entry)
+        && ![text, &entry.value].into_iter().any(may_hold_secret)
+        && !words(&entry.value).iter().enumerate().any(|(at, word)| word.has_literal(at == 0))
 }
 
 /// Returns what commands get instead of an entry of a filter that they may not have.
@@ -67,6 +75,52 @@ fn may_hold_secret(text: &str) -> bool {
     OF_SECRETS.iter().any(|part| text.contains(part)) || words.any(|word| word.len() >= KEY_DIGITS)
 }
 
+/// A word of a command line.
+#[derive(Default)]
+struct Word {
+    /// Without quotes.
+    text: String,
+    is_quoted: bool,
+}
+
+fn words(line: &str) -> Vec<Word> {
+    let (mut words, mut quote) = (vec![Word::default()], None);
+    for letter in line.trim().chars() {
+        if quote.is_none() && letter.is_whitespace() {
+            words.push(Word::default());
+            continue;
+        }
+        let Some(word) = words.last_mut() else { continue };
+        match (letter, quote) {
+            ('"' | '\'', None) => (quote, word.is_quoted) = (Some(letter), true),
+            (end, Some(begin)) if end == begin => quote = None,
+            (letter, _) => word.text.push(letter),
+        }
+    }
+    words
+}
+
+impl Word {
+    /// Whether it can have a text in it that is for nobody.
+    fn has_literal(&self, is_program: bool) -> bool {
+        let mut runs = self.text.split(|letter: char| !letter.is_alphanumeric());
+        let is_script = !self.is_plain() || !is_program && (self.is_quoted || self.is_of_sed());
+        is_script && runs.any(|run| run.chars().count() >= LITERAL)
+    }
+
+    fn is_plain(&self) -> bool {
+        self.text.chars().all(|it| it.is_alphanumeric() || OF_PLAIN_WORDS.contains(it))
+    }
+
+    /// Whether it begins or ends like `s/a/b/g` and `/a/d`.
+    fn is_of_sed(&self) -> bool {
+        let mut letters = self.text.chars();
+        let begins = letters.next().is_some_and(char::is_alphabetic)
+            && letters.next().is_some_and(|it| !it.is_alphanumeric());
+        begins || self.text.rsplit_once('/').is_some_and(|(_, end)| end.len() <= 2)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::shared;
@@ -85,6 +139,11 @@ mod tests {
             "smudge = /nix/store/5rkfcl9vbd4gw0yfxi2kxpzhi2jrhdn5-git-lfs/bin/git-lfs smudge",
             "clean = \"git-crypt\" clean --key-name=work",
             "clean = sed s/^/a/",
+            r#"clean = \"git-crypt\" clean"#,
+            r#"clean = \"/usr/bin/python3\" -m nbstripout"#,
+            r#"process = git-lfs filter-process \"%f\""#,
+            "smudge = sed -e 's/old w/new w/' \\\"$1\\\"",
+            "clean = /opt/of-ada@work/nbstripout-1.2 --drop-empty-cells=~/a:b+c,d",
             "required = true",
             "required = false",
         ] {
@@ -99,6 +158,14 @@ mod tests {
             "clean = crypt 00112233445566778899aabbccddeeff",
             "clean = curl https://u:x@h/",
             "clean = crypt # the token is x",
+            "clean = sed -e 's/Tr0ub4dor-and-3/XXX/g'",
+            "clean = sed s/Tr0ub4dor/XXX/",
+            "clean = sed s,Tr0ub4dor,XXX,g",
+            "clean = sed /Tr0ub4dor/d",
+            "clean = sed -e 's/ab Hunter2 cd/XXX/g'",
+            r#"clean = sed -e \"s/ab Hunter2 cd/XXX/g\""#,
+            r#"clean = sed -e s/ab\\ Hunter2/XXX/g"#,
+            "smudge = perl -pe s{x}{Ünnützes}",
             "clean = crypt to\\\nken x",
             "required = true ; token x",
         ] {

@@ -209,6 +209,7 @@ mod tests {
             ("gitdir:**/work/**", "gitdir:**/work/**"),
             ("onbranch:~/main", "onbranch:~/main"),
             (r"hasconfig:remote.*.url:\\a", r"hasconfig:remote.*.url:\\a"),
+            ("hasconfig:remote.*.url:https://a:b@h/**", "hasconfig:remote.*.url:https://*@h/**"),
         ] {
             let filter = "[filter \"x\"]\n\tclean = a\n";
             let (required, last) =

@@ -117,8 +117,8 @@ pub(super) const ROWS: &[Row] = &[
     works!("settings of the home", "git init -q .; echo a > a; git add .; git commit -qm first; git log --format=%an; git status --short; git branch b; bash -lc true; echo found", &["Ada Real", "found"])
         .needs(&["git"])
         .never(&["[walls]", "denied", "fatal"]),
-    works!("git: filters and attributes of the home's settings", "git init -qb main; echo one > a.bin; git add .; git commit -qm one; git show HEAD:a.bin; git switch -qc side; echo two > a.bin; git commit -qam two; git switch -q main; cat a.bin; git status --short; echo end", &["filtered-one\none\nend"])
-        .prepare("printf '[filter \"x\"]\\n\\tclean = sed s/^/filtered-/\\n\\tsmudge = sed s/^filtered-//\\n[core]\\n\\tattributesFile = ~/.attributes\\n' >> $USERHOME/.gitconfig; echo '*.bin filter=x' > $USERHOME/.attributes")
+    works!("git: filters and attributes of the home's settings", "git init -qb main; echo one > a.bin; git add .; git commit -qm one; git show HEAD:a.bin; git switch -qc side; echo two > a.bin; git commit -qam two; git switch -q main; cat a.bin; git status --short; echo end", &["tidy-one\none\nend"])
+        .prepare("printf '[filter \"x\"]\\n\\tclean = sed s/^/tidy-/\\n\\tsmudge = sed s/^tidy-//\\n[core]\\n\\tattributesFile = ~/.attributes\\n' >> $USERHOME/.gitconfig; echo '*.bin filter=x' > $USERHOME/.attributes")
         .alone()
         .needs(&["git"])
         .never(&["[walls]", "denied", "fatal", "error:"]),
