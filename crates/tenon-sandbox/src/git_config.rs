@@ -45,8 +45,9 @@ struct Header {
 const SECRETS: [&str; 5] = ["token", "pass", "secret", "extraheader", "cookie"];
 
 /// What is not harmless where a command says it, and is where the user does: what is ignored and which attributes files
-/// have everywhere, how long things are kept, how dates look, and of servers whom to trust and how to speak.
-const OF_USERS: [(&str, &str); 7] = [
+/// have everywhere, how long things are kept, how dates look, and of servers whom to trust, how to speak, and which kinds
+/// there may be.
+const OF_USERS: [(&str, &str); 8] = [
     ("blame", "date"),
     ("core", "attributesfile checkstat excludesfile ignorestat trustctime usereplacerefs"),
     ("fetch", "all"),
@@ -57,6 +58,7 @@ const OF_USERS: [(&str, &str); 7] = [
     ),
     ("http", "postbuffer sslcainfo sslcapath sslverify version"),
     ("log", "date"),
+    ("protocol", "allow version"),
     ("splitindex", "sharedindexexpire"),
 ];
 

@@ -216,11 +216,13 @@ fn of_the_users_own_settings_a_command_gets_no_program_and_no_secret() {
                 [http \"https://h\"]\n\textraHeader = A: b\n\tsslCAInfo = /ca\n[github]\n\
                 \ttoken = t\n[core]\n\teditor = vi\n\tautocrlf = a \\\n b\n[imap]\npass=p\n\
                 [remote \"o\"]\nurl = https://u:tok@h/a\n\
-                [gc]\n\treflogExpire = never\n[log]\n\tdate = format:%F\n";
+                [gc]\n\treflogExpire = never\n[log]\n\tdate = format:%F\n\
+                [protocol]\n\tallow = user\n[protocol \"file\"]\n\tallow = always\n";
     let shared = shared(text, &mut |_, _| String::new()).unwrap();
     let expected = "[user]\n\tname = n ; or m\n[http \"https://h\"]\n\tsslCAInfo = /ca\n\
                     [core]\n\tautocrlf = a \\\n b\n\
-                    [gc]\n\treflogExpire = never\n[log]\n\tdate = format:%F\n";
+                    [gc]\n\treflogExpire = never\n[log]\n\tdate = format:%F\n\
+                    [protocol]\n\tallow = user\n[protocol \"file\"]\n\tallow = always\n";
     assert_eq!(shared, expected);
 }
 
