@@ -2,32 +2,38 @@
 //! folders of a session.
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::git_config::is_address;
+use crate::git_config::{is_address, is_plain_address};
 use crate::links::resolved;
 
 /// What git tries behind an address.
 const ENDINGS: [&str; 2] = ["", ".git"];
 
-/// Whether settings may say this: an address that leads beneath the roots by a whole path, to no file. One that counts from
-/// where git is leads elsewhere once another folder is at its beginning.
+/// How a file begins that git takes for a repository, and that leads nowhere else.
+const BUNDLES: [&[u8]; 2] = [b"# v2 git bundle\n", b"# v3 git bundle\n"];
+
+/// Whether settings may say this: an address that leads beneath the roots by a whole path, to no file but a bundle. One that
+/// counts from where git is leads elsewhere once another folder is at its beginning.
 pub(crate) fn may_lead(name: &str, address: &str, roots: &[PathBuf]) -> bool {
     let ends = name.split_once('.').zip(name.rsplit_once('.'));
     let is_address = ends.is_some_and(|((section, _), (_, name))| is_address(section, name));
     let is_in_root = |path: &Path| roots.iter().any(|root| path.starts_with(root));
     let is_beneath = |path: &PathBuf| {
-        resolved(path).is_some_and(|(end, _)| is_in_root(&end) && is_folder_or_nothing(&end))
+        resolved(path).is_some_and(|(end, _)| is_in_root(&end) && may_be_repository(&end))
     };
     // What is beneath by its name is so for git, too: `/proc/self/cwd` is another folder for each.
     let is_whole = |path: &&str| {
         is_in_root(Path::new(path)) && !Path::new(path).iter().any(|part| part == "..")
     };
-    let path = path_of(address).filter(is_whole);
+    let is_plain = |path: &&str| roots.iter().any(|root| is_plain_beneath(root, path));
+    let path = path_of(address).filter(is_whole).filter(is_plain);
     let tried = |path: &str| tried(Path::new("/"), path.as_bytes());
     is_address && path.is_some_and(|path| tried(path).iter().all(is_beneath))
 }
@@ -82,14 +88,18 @@ fn decoded(mut path: &[u8]) -> Vec<u8> {
     result
 }
 
-/// Returns the path in an address of this machine that is the same for every program. There is a host in `file://host/a`,
-/// and one called `file` in `file:a`; of what begins with `~` git makes a home, and of what has `%` in it letters.
+/// Returns the whole path in an address of this machine that is the same for every program. There is a host in
+/// `file://host/a`, and one called `file` in `file:a`; of what has `%` in it behind `file://` git makes letters.
 fn path_of(address: &str) -> Option<&str> {
-    let path = match address.split_once("://") {
-        Some((scheme, path)) => Some(path).filter(|path| scheme == "file" && path.starts_with('/')),
-        None => Some(address).filter(|it| it.starts_with('/') || !it.contains(':')),
-    };
-    path.filter(|path| !path.starts_with('~') && !path.contains('%'))
+    let behind = address.strip_prefix("file://").filter(|path| !path.contains('%'));
+    behind.or(Some(address)).filter(|path| path.starts_with('/'))
+}
+
+/// Whether what stands behind a root is plain in an address. The path of the root is the person's, whatever signs it has.
+fn is_plain_beneath(root: &Path, path: &str) -> bool {
+    let root = root.to_str().map(|root| root.trim_end_matches('/'));
+    let rest = root.and_then(|root| path.strip_prefix(root));
+    rest.is_some_and(|it| it.starts_with('/') && !it.contains('%') && is_plain_address(it))
 }
 
 fn tried(base: &Path, path: &[u8]) -> Vec<PathBuf> {
@@ -99,11 +109,22 @@ fn tried(base: &Path, path: &[u8]) -> Vec<PathBuf> {
     ENDINGS.iter().map(with).collect()
 }
 
-fn is_folder_or_nothing(path: &Path) -> bool {
-    match rustix::fs::lstat(path) {
-        Ok(stat) => FileType::from_raw_mode(stat.st_mode).is_dir(),
+/// Whether a folder, a bundle or nothing is there.
+fn may_be_repository(path: &Path) -> bool {
+    match rustix::fs::lstat(path).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+        Ok(FileType::RegularFile) => is_bundle(path),
+        Ok(kind) => kind.is_dir(),
         Err(errno) => errno == Errno::NOENT,
     }
+}
+
+fn is_bundle(path: &Path) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::empty());
+    let mut start = Vec::new();
+    let length = BUNDLES.iter().map(|known| known.len() as u64).max().unwrap_or_default();
+    let read = file.map(|file| File::from(file).take(length).read_to_end(&mut start));
+    matches!(read, Ok(Ok(_))) && BUNDLES.iter().any(|known| start.starts_with(known))
 }
 
 #[cfg(test)]
@@ -125,6 +146,11 @@ mod tests {
             "/work/../work/a",
             "/proc/self/cwd",
             "/work/a%2f..",
+            "/work/a&b",
+            "/work/$(a)",
+            "/work/a -b",
+            "/work/a ",
+            "/workspace",
             "a",
             "./a",
             "~/a",
@@ -137,6 +163,40 @@ mod tests {
             check(address, false);
         }
         assert!(!may_lead("core.worktree", "/work/a", &roots));
+    }
+
+    #[test]
+    fn the_path_of_a_root_may_have_any_sign_in_an_address() {
+        for root in ["/ada & co (work)", "/100%", "/a;b'c", "/a -b", "/w\u{f6}rk $x"] {
+            let roots = [PathBuf::from("/other"), PathBuf::from(root)];
+            for (rest, expected) in
+                [("/.", true), ("/a b.git", true), ("/a&b", false), ("x", false)]
+            {
+                let address = format!("{root}{rest}");
+                assert_eq!(may_lead("remote.o.url", &address, &roots), expected, "{address}");
+                let file = format!("file://{address}");
+                let expected = expected && !root.contains('%');
+                assert_eq!(may_lead("remote.o.url", &file, &roots), expected, "{file}");
+            }
+        }
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "makes the files that are looked at")]
+    fn of_files_bundles_alone_may_be_repositories() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let check = |text: &str, expected: bool| {
+            std::fs::write(root.join("a"), text).unwrap();
+            let address = root.join("a").display().to_string();
+            let found = may_lead("remote.o.url", &address, std::slice::from_ref(&root));
+            assert_eq!(found, expected, "{text}");
+        };
+        check("# v2 git bundle\n", true);
+        check("# v3 git bundle\n@filter=x\n", true);
+        for text in ["", "gitdir: /x\n", "# v2 git bundle", "# v4 git bundle\n"] {
+            check(text, false);
+        }
     }
 
     #[test]

@@ -14,8 +14,8 @@ use std::{collections::HashSet, ops::Range, path::Path};
 
 pub(crate) use self::addresses::local_addresses;
 pub(crate) use self::filters::required_filters;
-pub(crate) use self::harmless::is_address;
 use self::harmless::is_harmless;
+pub(crate) use self::harmless::{is_address, is_plain_address};
 use self::logins::{is_login, without_login};
 use crate::git_blanks::is_blank;
 
@@ -322,7 +322,7 @@ impl<'a> Judged<'a> {
                 && known.iter().any(|it| it.is_local_address() && is_it(it))
         };
         let may_be_new = |entry: &Entry| {
-            let is_judged = || entry.is_plain_address() || !is_address(&entry.section, &entry.name);
+            let is_judged = || entry.may_be_address() || !is_address(&entry.section, &entry.name);
             is_renamed(entry) || is_judged() && may_stay(&entry.shown(), &entry.value)
         };
         let remotes_before: HashSet<&str> = known.iter().filter_map(Entry::addressed).collect();

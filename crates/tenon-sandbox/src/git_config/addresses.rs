@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, ffi::OsString, os::unix::ffi::OsStringExt};
 
-use super::harmless::{is_local_address, is_plain, is_plain_address, remote_of};
+use super::harmless::{is_local_address, is_plain, may_be_address, remote_of};
 use super::{Entry, entries};
 
 impl Entry {
@@ -12,9 +12,9 @@ impl Entry {
         is_local_address(&self.section, &self.name, &self.value)
     }
 
-    /// Whether it runs nothing if it is such an address: where that leads says whether it may be set.
-    pub(super) fn is_plain_address(&self) -> bool {
-        self.has_plain_name() && is_plain_address(&self.value)
+    /// Whether no program opens it if it is such an address: where that leads says whether it may be set.
+    pub(super) fn may_be_address(&self) -> bool {
+        self.has_plain_name() && may_be_address(&self.value)
     }
 
     pub(super) fn has_plain_name(&self) -> bool {

@@ -352,8 +352,13 @@ fn leads_to_branches(refspec: &str) -> bool {
 
 /// Whether an address, or the name of a remote, is such a word, and for nobody another one: blanks at its ends are a part of it
 /// for some.
-pub(super) fn is_plain_address(value: &str) -> bool {
-    !value.is_empty() && value.trim() == value && is_word(value) && !names_a_program(value)
+pub(crate) fn is_plain_address(value: &str) -> bool {
+    may_be_address(value) && is_word(value)
+}
+
+/// The same of an address that has other signs in it.
+pub(super) fn may_be_address(value: &str) -> bool {
+    !value.is_empty() && value.trim() == value && is_line(value) && !names_a_program(value)
 }
 
 /// Whether git takes an address for a path of this machine, as it does of all that names no host.

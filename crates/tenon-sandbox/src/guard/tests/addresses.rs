@@ -65,3 +65,31 @@ fn a_relative_address_leads_from_each_work_tree() {
         "mkdir conf && git config -f conf/a remote.o.url ./up && git config include.path ../conf/a";
     check_link(included, "up");
 }
+
+#[test]
+fn a_clone_of_a_bundle_has_its_address_until_that_leads_elsewhere() {
+    let bundle = format!("{WITH_COMMIT} && git bundle create -q q.bundle --all");
+    let work = "git clone -q q.bundle c && git -C c fetch -q && git remote add b \"$PWD/q.bundle\"";
+    assert_eq!(check(&bundle, work, &[]), [""; 0]);
+    check_link(&format!("git bundle create -q q.bundle --all && {work}"), "q.bundle");
+    let cloned = format!("{bundle} && {work}");
+    assert_eq!(check(&cloned, "echo 'gitdir: /x' > q.bundle", &[]), ["q.bundle"]);
+    let both = format!("{work} && rm q.bundle && ln -s /x q.bundle");
+    assert_eq!(check(&bundle, &both, &[]), [".git/config", "c/.git/config"]);
+}
+
+#[test]
+fn addresses_beneath_a_folder_with_any_sign_in_its_name_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap().join("R&D (ada's) $x; 100%");
+    std::fs::create_dir(&root).unwrap();
+    shell(&root, WITH_COMMIT);
+    let mut guard = Guard::default();
+    guard.begin(std::slice::from_ref(&root), &[], Journaled::Nowhere).unwrap();
+    shell(
+        &root,
+        "git clone -q . c && git remote add c \"$PWD/c\" && git -C c remote add up \"$PWD/.\"",
+    );
+    assert_eq!(guard.end(None), []);
+    shell(&root, "test \"$(git -C c config remote.origin.url)\" = \"$PWD/.\"");
+}

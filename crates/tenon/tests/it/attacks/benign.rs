@@ -174,6 +174,15 @@ pub(super) const ROWS: &[Row] = &[
         .never(&["[walls]", "fatal", "error:"])
         .after(MOVED)
         .needs(&["git"]),
+    row("git: clones in a folder with signs in its name", &[
+        Call::Script("exec 2>&1; set -e; git clone -q . c; git clone -q --bare . b.git; git remote add b \"$PWD/b.git\"; git bundle create -q q.bundle --all; git clone -q q.bundle d; git init -qb main lib; git -C lib -c user.name=n -c user.email=e commit -q --allow-empty -m m; git submodule --quiet add \"$PWD/lib\" sub; echo made"),
+        Call::Script("exec 2>&1; set -e; git push -q b main; git -C c fetch -q; git -C d pull -q; git -C sub fetch -q; git config submodule.sub.url; git remote; echo end"),
+    ])
+        .prepare("mkdir \"R&D (ada's) \\$x\"; cd R*; git init -qb main; git -c user.name=n -c user.email=e commit -q --allow-empty -m m; printf '[protocol \"file\"]\\n\\tallow = always\\n' >> $USERHOME/.gitconfig")
+        .within("R&D (ada's) $x")
+        .prints(&["made\n", "/lib\nb\nend"])
+        .never(&["[walls]", "fatal", "protected:"])
+        .needs(&["git"]),
     row("git: a submodule that moves into another folder", &[Call::Script("exec 2>&1; set -e; cd p; git mv lib deep/lib; git -c user.name=n -c user.email=e commit -qm moved; git status --short; echo end")])
         .prepare(SUBMODULE)
         .prints(&["end"])
