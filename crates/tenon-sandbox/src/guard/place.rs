@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::item::{Content, Item};
-use super::submodule::{has_tree, may_move, repository_of};
+use super::submodule::{has_tree, is_in_work_tree, may_move, repository_of};
 use crate::git_addresses::may_lead;
 use crate::git_steps::{GitStep, REFERENCES};
 use crate::git_written::GitMerge;
@@ -275,8 +275,7 @@ impl Place {
     }
 
     /// Whether a setting is one that git makes itself: a submodule's repository says where the
-    /// submodule is, which must be beneath the root, and a clone where another is, beneath one of `roots`. The settings
-    /// were `before`.
+    /// submodule is, and a clone where another is, both beneath one of `roots`. The settings were `before`.
     pub(super) fn may_set(
         &self,
         (name, value): (&str, &str),
@@ -288,20 +287,25 @@ impl Place {
         }
         let config = self.path();
         let Some(folder) = config.parent() else { return false };
-        let in_git = |name: &OsStr| name == ".git";
-        let mut above = self.beneath.iter().skip_while(|name| !in_git(name)).skip(1);
-        if name != "core.worktree" || above.next().is_none_or(|name| name != "modules") {
-            return false;
-        }
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
         // `..` counts as git counts it only where no link is in between; so it is resolved.
         let tree = folder.join(value);
-        value.chars().all(is_plain)
-            && tree.canonicalize().is_ok_and(|target| {
-                let beneath = target.strip_prefix(&self.root);
-                beneath.is_ok_and(|beneath| !beneath.iter().any(in_git))
-            })
+        name == "core.worktree"
+            && self.is_of_submodule()
+            && !value.chars().any(char::is_control)
+            && tree.canonicalize().is_ok_and(|target| is_in_work_tree(&target, roots))
             && may_move(folder, &tree, before, roots)
+    }
+
+    /// Whether it is where a repository, or a worktree of it, has those of submodules.
+    fn is_of_submodule(&self) -> bool {
+        let is_git = self.root.ends_with(".git");
+        let mut names = self.beneath.iter();
+        let is_in_git = is_git || names.by_ref().any(|name| name == ".git");
+        let first = match names.next() {
+            Some(name) if name == "worktrees" => names.nth(1),
+            name => name,
+        };
+        is_in_git && first.is_some_and(|name| name == "modules")
     }
 
     /// Whether a setting is one that `git clone --mirror` makes in a repository without a work tree.

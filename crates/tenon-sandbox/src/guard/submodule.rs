@@ -10,6 +10,7 @@ use super::item::{FILE_BYTES_MAX, read};
 use crate::git_blanks::without_line_ends;
 use crate::git_config;
 use crate::links::resolved;
+use crate::workspace::makes_one;
 
 /// Returns the directory to which a `.git` file in a folder leads, as it is now.
 pub(super) fn repository_of(folder: &Path, pointer: &[u8]) -> Option<PathBuf> {
@@ -48,6 +49,17 @@ pub(super) fn may_move(
     links.is_empty()
         && leads_back(&tree)
         && old.is_none_or(|(old, _)| old == tree || !leads_back(&old))
+}
+
+/// Whether a folder is beneath a root, and neither that nor a folder on the way is a repository's own directory.
+pub(super) fn is_in_work_tree(folder: &Path, roots: &[PathBuf]) -> bool {
+    let is_in_git = |beneath: &Path| beneath.iter().any(|name| name == ".git");
+    let is_repository = |root: &Path| {
+        root.ends_with(".git") || makes_one(|name| rustix::fs::lstat(root.join(name)).is_ok())
+    };
+    let trees = roots.iter().filter(|root| !is_repository(root));
+    let mut beneath = trees.filter_map(|root| folder.strip_prefix(root).ok());
+    beneath.any(|beneath| !is_in_git(beneath))
 }
 
 /// Returns what is in a file beneath one of the roots; `None` if it cannot be read, or is longer than is kept.

@@ -17,11 +17,17 @@ macro_rules! toolchain {
     };
 }
 
+macro_rules! submodule {
+    () => {
+        "export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=e; git init -qb main o; git -C o commit -q --allow-empty -m m; git init -qb main p; cd p; git -c protocol.file.allow=always submodule --quiet add ../o lib; git commit -qm sub"
+    };
+}
+
 /// A repository of the user's with a submodule.
-const SUBMODULE: &str = "export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=e; git init -qb main o; git -C o commit -q --allow-empty -m m; git init -qb main p; cd p; git -c protocol.file.allow=always submodule --quiet add ../o lib; git commit -qm sub; mkdir deep";
+const SUBMODULE: &str = concat!(submodule!(), "; mkdir deep");
 
 /// What the user's own git finds where a command moved it, and that its repository says so once.
-const MOVED: &str = "cd p; git() { command git -c safe.directory='*' \"$@\"; }; test -z \"$(git status --porcelain)\" && git submodule update && git -C $(git config -f .gitmodules submodule.lib.path) log --oneline && test $(git config -f .git/modules/lib/config --get-all core.worktree | wc -l) = 1";
+const MOVED: &str = "cd p; git() { command git -c safe.directory='*' \"$@\"; }; test -z \"$(git status --porcelain)\" && git submodule update && git -C \"$(git config -f .gitmodules submodule.lib.path)\" log --oneline && test $(git config -f .git/modules/lib/config --get-all core.worktree | wc -l) = 1";
 
 macro_rules! works {
     ($name:literal, $script:expr, $prints:expr) => {
@@ -173,6 +179,23 @@ pub(super) const ROWS: &[Row] = &[
         .prints(&["end"])
         .never(&["[walls]", "fatal", "error:"])
         .after(MOVED)
+        .needs(&["git"]),
+    row("git: a submodule that moves to a name with other signs", &[
+        Call::Script("exec 2>&1; set -e; cd p; git mv lib 'w\u{f6}rk + 1'; git -c user.name=n -c user.email=e commit -qm moved; git status --short; echo moved"),
+        Call::Script("exec 2>&1; set -e; cd p; git status --short; git -C 'w\u{f6}rk + 1' status --short; echo end"),
+    ])
+        .prepare(SUBMODULE)
+        .prints(&["moved\n", "end"])
+        .never(&["[walls]", "fatal", "error:"])
+        .after(MOVED)
+        .needs(&["git"]),
+    row("git: a submodule of a linked worktree that moves", &[
+        Call::Script("exec 2>&1; set -e; cd p; git -C w mv lib deep; git -C w -c user.name=n -c user.email=e commit -qm moved; git -C w status --short; echo moved"),
+        Call::Script("exec 2>&1; set -e; cd p; git -C w status --short; git -C w/deep log --format=%s; echo end"),
+    ])
+        .prepare(concat!(submodule!(), "; git worktree add -qb w w; git -C w -c protocol.file.allow=always submodule --quiet update --init"))
+        .prints(&["moved\n", "m\nend"])
+        .never(&["[walls]", "fatal", "error:"])
         .needs(&["git"]),
     row("git: clones in a folder with signs in its name", &[
         Call::Script("exec 2>&1; set -e; git clone -q . c; git clone -q --bare . b.git; git remote add b \"$PWD/b.git\"; git bundle create -q q.bundle --all; git clone -q q.bundle d; git init -qb main lib; git -C lib -c user.name=n -c user.email=e commit -q --allow-empty -m m; git submodule --quiet add \"$PWD/lib\" sub; echo made"),
