@@ -437,7 +437,12 @@ impl Guard {
         for (place, item) in &after {
             let before = self.before.get(moved.get(place).unwrap_or(place));
             let is_same = before.is_some_and(|before| before.is_same(item));
-            if may(place) || item.is_folder() || is_same || written::is_one(place, item) {
+            if may(place)
+                || item.is_folder()
+                || is_same
+                || written::is_one(place, item)
+                || self.is_ordinary(place, before, Some(item))
+            {
                 continue;
             }
             // What a command made counts as if it had come now, where it cannot be made again or may be
@@ -471,6 +476,7 @@ impl Guard {
                 || place.has_no_owner()
                 || place.is_written_by_git()
                 || self.is_included_no_more(place)
+                || self.is_ordinary(place, Some(before), None)
                 || before.is_made && (place.may_go() || !before.is_kept())
             {
                 continue;

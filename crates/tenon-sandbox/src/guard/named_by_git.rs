@@ -6,12 +6,14 @@
 //! says where a repository is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::Guard;
 use super::alternates;
 use super::folder::open_folder_at;
-use super::item::Item;
+use super::item::{Content, Item, open_to_read};
 use super::limits::Limits;
 use super::others::Others;
 use super::place::Place;
@@ -30,6 +32,9 @@ const NAMES_MAX: usize = 8_192;
 /// How many addresses there may be in all settings for a command to add another: more than clones within a project have,
 /// and with 40 links on the way to each no more than so many names.
 const ADDRESSES_MAX: usize = 64;
+
+/// How a file begins that says where a repository is.
+const POINTER: &[u8] = b"gitdir:";
 
 impl Guard {
     /// Takes in what the settings of git that were found include. What is as in `known` is not read
@@ -185,6 +190,24 @@ impl Guard {
         self.trees.iter().filter(move |place| leads_out(place)).filter_map(link_at)
     }
 
+    /// Whether a place is looked at for an address alone, and what is there, and was, has git go nowhere else: it is nobody's
+    /// setting.
+    pub(super) fn is_ordinary(
+        &self,
+        place: &Place,
+        before: Option<&Item>,
+        after: Option<&Item>,
+    ) -> bool {
+        let leads = |item: Option<&Item>| item.is_some_and(|item| leads_elsewhere(place, item));
+        let name = place.beneath().file_name();
+        place.is_included()
+            && self.addresses.contains(place)
+            && !self.included.contains_key(place)
+            && name.is_none_or(|name| !name.eq_ignore_ascii_case("alternates"))
+            && !leads(before)
+            && !leads(after)
+    }
+
     /// Returns what stands there now, links on the way included, besides what was found `after` a command.
     pub(super) fn at_addresses(&self, after: &BTreeMap<Place, Item>) -> Vec<(Place, Item)> {
         let new = self.addresses.iter().filter(|place| !after.contains_key(place));
@@ -197,4 +220,23 @@ impl Guard {
         .filter(|(place, _)| !after.contains_key(place))
         .collect()
     }
+}
+
+/// Whether git goes elsewhere from what is at an address, or waits there: from files only if they say where a repository is.
+fn leads_elsewhere(place: &Place, item: &Item) -> bool {
+    match &item.content {
+        Content::File(Some(bytes)) => bytes.starts_with(POINTER),
+        Content::File(None) => start_of(place).is_some_and(|start| start == POINTER),
+        Content::Folder => false,
+        Content::Link(_) | Content::Other => true,
+    }
+}
+
+/// Returns as much of the beginning of a file; `None` if it cannot be read.
+fn start_of(place: &Place) -> Option<Vec<u8>> {
+    let top = open_folder_at(place.root()).ok()?;
+    let file = File::from(open_to_read(&top, place.beneath()).ok()?);
+    let mut start = Vec::new();
+    file.take(POINTER.len() as u64).read_to_end(&mut start).ok()?;
+    Some(start)
 }

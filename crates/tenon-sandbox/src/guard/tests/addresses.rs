@@ -67,6 +67,34 @@ fn a_relative_address_leads_from_each_work_tree() {
 }
 
 #[test]
+fn ordinary_files_with_the_name_of_a_remote_stay() {
+    let setup = format!(
+        "{WITH_COMMIT} && git config remote.deploy.pushurl ssh://h/x && git config branch.main.pushRemote release && \
+         printf '#!/bin/sh\\n' > deploy && git bundle create -q bundle --all && git config remote.v.url ./bundle && \
+         git config branch.main.remote large && truncate -s 2M large"
+    );
+    for work in [
+        "echo more >> deploy; echo bin > release; git bundle create -q other HEAD && mv other bundle",
+        "truncate -s 2M release; chmod +x release; rm deploy bundle",
+        "mkdir release && mv deploy release",
+        "rm large",
+    ] {
+        assert_eq!(check(&setup, work, &[]), [""; 0], "{work}");
+    }
+    let script = [("deploy", "#!/bin/sh\n")];
+    for attack in ["ln -sf /x deploy", "echo 'gitdir: /x' > deploy", "rm deploy; mkfifo deploy"] {
+        assert_eq!(check(&setup, attack, &script), ["deploy"], "{attack}");
+    }
+    let large = "(echo 'gitdir: /x'; head -c 2M /dev/zero) > release";
+    assert_eq!(check(&setup, large, &[("release", "-")]), ["release"]);
+    let pointer =
+        format!("{setup} && git init -q --separate-git-dir=sep tree && mv tree/.git deploy");
+    for attack in ["echo x > deploy", "rm deploy", "ln -sf /x deploy"] {
+        assert_eq!(check(&pointer, attack, &[]), ["deploy"], "{attack}");
+    }
+}
+
+#[test]
 fn a_clone_of_a_bundle_has_its_address_until_that_leads_elsewhere() {
     let bundle = format!("{WITH_COMMIT} && git bundle create -q q.bundle --all");
     let work = "git clone -q q.bundle c && git -C c fetch -q && git remote add b \"$PWD/q.bundle\"";

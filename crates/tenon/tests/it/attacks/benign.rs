@@ -206,6 +206,12 @@ pub(super) const ROWS: &[Row] = &[
         .prints(&["made\n", "/lib\nb\nend"])
         .never(&["[walls]", "fatal", "protected:"])
         .needs(&["git"]),
+    works!("git: scripts with the names of remotes", "cd $WORK; echo 'echo more' >> deploy; echo x > release; cat deploy release", &["echo first\necho more\nx"])
+        .prepare("cd $WORK; git init -qb main .; git config remote.deploy.pushurl ssh://h.invalid/x; git config branch.main.pushRemote release; echo 'echo first' > deploy")
+        .after("cd $WORK; grep -q more deploy && test -e release")
+        .never(&["[walls]", "fatal", "protected:"])
+        .needs(&["git"])
+        .alone(),
     row("git: a submodule that moves into another folder", &[Call::Script("exec 2>&1; set -e; cd p; git mv lib deep/lib; git -c user.name=n -c user.email=e commit -qm moved; git status --short; echo end")])
         .prepare(SUBMODULE)
         .prints(&["end"])
