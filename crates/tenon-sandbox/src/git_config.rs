@@ -313,19 +313,25 @@ impl<'a> Judged<'a> {
         (found, after): (&'a [Entry], &str),
         may_stay: impl Fn(&str, &str) -> bool,
     ) -> Self {
+        let remotes_before: HashSet<&str> = known.iter().filter_map(Entry::addressed).collect();
         // By another name, an address leads to where it led.
         let is_renamed = |entry: &Entry| {
-            let is_it =
-                |known: &Entry| known.section == entry.section && known.value == entry.value;
-            entry.is_local_address()
+            let is_it = |known: &Entry| {
+                known.section == entry.section
+                    && known.value == entry.value
+                    && match entry.is_local_address() {
+                        true => known.is_local_address(),
+                        false => known.name == entry.name && known.counts(&remotes_before),
+                    }
+            };
+            (entry.is_local_address() || !entry.runs_a_program() && entry.takes_a_remote())
                 && entry.has_plain_name()
-                && known.iter().any(|it| it.is_local_address() && is_it(it))
+                && known.iter().any(is_it)
         };
         let may_be_new = |entry: &Entry| {
             let is_judged = || entry.may_be_address() || !is_address(&entry.section, &entry.name);
             is_renamed(entry) || is_judged() && may_stay(&entry.shown(), &entry.value)
         };
-        let remotes_before: HashSet<&str> = known.iter().filter_map(Entry::addressed).collect();
         let is_addressed = |entry: &&Entry| {
             let was = |known: &Entry| known.key() == entry.key();
             !entry.runs_a_program() || known.iter().any(was) || may_be_new(entry)
@@ -341,7 +347,11 @@ impl<'a> Judged<'a> {
                 continue;
             }
             let is_old = old.is_some_and(|old| old.counts(&remotes_before));
-            let is_set = !is_old && entry.runs_a_program() && may_be_new(entry);
+            let is_set = !is_old
+                && match entry.runs_a_program() {
+                    true => may_be_new(entry),
+                    false => is_renamed(entry),
+                };
             set.extend(is_set.then_some(entry));
             match is_old || is_set {
                 true => stayed += 1,

@@ -26,6 +26,11 @@ impl Entry {
         remote_of(&self.section, self.subsection.as_deref(), &self.name, &self.value)
     }
 
+    /// Whether its value is the name of a remote, or such an address instead.
+    pub(super) fn takes_a_remote(&self) -> bool {
+        self.section != "remote" && self.remote().is_some()
+    }
+
     /// The remote that it gives an address. What looks like a path is none: git leaves out one that begins with `/`.
     pub(super) fn addressed(&self) -> Option<&str> {
         let is_url = self.section == "remote" && self.name == "url" && !self.value.is_empty();

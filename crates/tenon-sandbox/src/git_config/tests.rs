@@ -139,6 +139,18 @@ fn what_is_no_remote_is_taken_for_none() {
 }
 
 #[test]
+fn what_is_no_remote_stays_under_another_name() {
+    let own = "[branch \"a\"]\n\tremote = ../up.git\n";
+    let renamed = "[branch \"b\"]\n\tremote = ../up.git\n";
+    check(own, renamed, renamed, &[]);
+    check(own, &renamed.replace("up.git", "other"), "", &["branch.b.remote"]);
+    check(own, &renamed.replace("remote", "pushRemote"), "", &["branch.b.pushremote"]);
+    // It was a remote.
+    let addressed = own.replace("../up.git", "up") + "[remote \"up\"]\n\turl = https://h/a\n";
+    check(&addressed, &renamed.replace("../up.git", "up"), "", &["branch.b.remote"]);
+}
+
+#[test]
 fn blanks_that_git_takes_for_letters_make_another_value() {
     let own = "[remote \"origin\"]\n\turl = https://h/a\n[branch \"a\"]\n\tremote = ";
     let before = format!("{own}origin\n");
