@@ -38,13 +38,22 @@ pub(super) fn instead(entry: &Entry) -> Option<String> {
     (!is_login(name)).then(|| format!("{}required = true\n", entry.header()))
 }
 
+/// What git is told of filters.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Required {
+    /// That those do nothing when files are written of which nothing else is said: in front of all settings.
+    pub(crate) first: String,
+    /// That it refuses where one fails: behind all that is said of them.
+    pub(crate) last: String,
+}
+
 /// Returns settings by which git refuses where a filter of `text` fails that changes what is committed: its program can be
 /// out of sight of commands. One that does nothing when files are written then says so.
-pub(crate) fn required_filters(text: &str) -> String {
+pub(crate) fn required_filters(text: &str) -> Required {
     let entries = entries(text).unwrap_or_default();
     let entries: Vec<&Entry> = entries.iter().filter(|entry| is_of_filter(entry)).collect();
     let filters: BTreeSet<_> = entries.iter().map(|entry| &entry.subsection).collect();
-    let mut required = String::new();
+    let mut required = Required::default();
     for filter in filters {
         let own: Vec<&&Entry> = entries.iter().filter(|it| it.subsection == *filter).collect();
         let last = |name: &str| own.iter().rfind(|entry| entry.name == name);
@@ -56,10 +65,13 @@ pub(crate) fn required_filters(text: &str) -> String {
         else {
             continue;
         };
-        required.push_str(&entry.header());
-        required.push_str("required = true\n");
-        if last("required").is_none() && !does("process") && !does("smudge") {
-            required.push_str("\tsmudge = cat\n");
+        required.last.push_str(&format!("{}required = true\n", entry.header()));
+        if last("required").is_some() || does("process") || does("smudge") {
+            continue;
+        }
+        match last("smudge") {
+            Some(_) => required.last.push_str("\tsmudge = cat\n"),
+            None => required.first.push_str(&format!("{}smudge = cat\n", entry.header())),
         }
     }
     required
@@ -179,22 +191,22 @@ mod tests {
 
     #[test]
     fn git_refuses_where_what_is_committed_is_not_filtered() {
-        let check = |said: &str, expected: &str| {
-            let text = format!("[filter \"x\"]\n\t{said}\n");
-            let expected = match expected {
+        let check = |said: &str, first: &str, last: &str| {
+            let of_filter = |said: &str| match said {
                 "" => String::new(),
-                expected => format!("[filter \"x\"]\n\t{expected}\n"),
+                said => format!("[filter \"x\"]\n\t{said}\n"),
             };
-            assert_eq!(required_filters(&text), expected, "{said}");
+            let expected = Required { first: of_filter(first), last: of_filter(last) };
+            assert_eq!(required_filters(&of_filter(said)), expected, "{said}");
         };
-        check("clean = a\n\tsmudge = b", "required = true");
-        check("clean = a", "required = true\n\tsmudge = cat");
-        check("clean = a\n\tsmudge =", "required = true\n\tsmudge = cat");
-        check("process = a", "required = true");
-        check("required = true\n\trequired = false", "required = true");
-        check("clean = a\n\trequired = false", "required = true");
-        check("smudge = a", "");
-        check("smudge = a\n\trequired = false", "");
-        check("clean = a\n\tclean =", "");
+        check("clean = a\n\tsmudge = b", "", "required = true");
+        check("clean = a", "smudge = cat", "required = true");
+        check("clean = a\n\tsmudge =", "", "required = true\n\tsmudge = cat");
+        check("process = a", "", "required = true");
+        check("required = true\n\trequired = false", "", "required = true");
+        check("clean = a\n\trequired = false", "", "required = true");
+        check("smudge = a", "", "");
+        check("smudge = a\n\trequired = false", "", "");
+        check("clean = a\n\tclean =", "", "");
     }
 }

@@ -11,6 +11,7 @@
     reason = "the user's own files, of which a command gets a part"
 )]
 
+use std::cell::RefCell;
 use std::path::{Component, Path, PathBuf};
 
 use crate::git_config;
@@ -39,7 +40,8 @@ const EVERYWHERE: [(&str, &str); 2] =
 /// Returns files beneath `home` as commands see them, by their names in it.
 pub(super) fn git_settings(home: &Path, roots: &[PathBuf]) -> Files {
     let outside = |name: &&str| is_outside(&home.join(name), roots);
-    let reading = Reading { home, roots, follows: FILES.iter().all(outside) };
+    let follows = FILES.iter().all(outside);
+    let reading = Reading { home, roots, follows, first: RefCell::default() };
     let mut shown = Files::new();
     let text_of = |mut files: Option<&mut Files>| -> String {
         let text = |name| reading.shared(&home.join(name), DEPTH_MAX, &mut files);
@@ -48,7 +50,8 @@ pub(super) fn git_settings(home: &Path, roots: &[PathBuf]) -> Files {
     // With what holds for the session's own repositories in its place.
     let all = text_of(None);
     let mut config = text_of(Some(&mut shown));
-    config.push_str(&git_config::required_filters(&config));
+    let required = git_config::required_filters(&config);
+    config = [reading.first.take(), required.first, config, required.last].concat();
     for (setting, name) in EVERYWHERE {
         let path = match git_config::last(&all, "core", &setting.to_lowercase()) {
             Some(named) => reading.named(home, &named),
@@ -74,6 +77,9 @@ struct Reading<'a> {
     roots: &'a [PathBuf],
     /// Whether no command can write what the settings begin with.
     follows: bool,
+    /// What comes in front of all settings for filters that are included under a condition: behind others of the same
+    /// filter it would hold instead.
+    first: RefCell<String>,
 }
 
 impl Reading<'_> {
@@ -95,7 +101,9 @@ impl Reading<'_> {
             if text.is_empty() {
                 return text;
             }
-            text.push_str(&git_config::required_filters(&text));
+            let required = git_config::required_filters(&text);
+            text.push_str(&required.last);
+            self.first.borrow_mut().push_str(&required.first);
             let name = format!("{INCLUDED}{}", files.len());
             files.push((name.clone(), text.into_bytes()));
             git_config::include_if(&self.placed(folder, condition), &format!("~/{name}"))
@@ -212,13 +220,13 @@ mod tests {
             ("hasconfig:remote.*.url:https://a:b@h/**", "hasconfig:remote.*.url:https://*@h/**"),
         ] {
             let filter = "[filter \"x\"]\n\tclean = a\n";
-            let (required, last) =
-                ("\trequired = true\n\tsmudge = cat\n", "[color]\n\tui = never\n");
+            let (first, last) = ("[filter \"x\"]\n\tsmudge = cat\n", "[color]\n\tui = never\n");
             let config = format!("[includeIf \"{said}\"]\n\tpath = ~/more\n{last}");
             let more = format!("{filter}[includeIf \"onbranch:b\"]\n\tpath = most\n");
             let inner = "[includeIf \"onbranch:b\"]\n\tpath = ~/.config/git/included-0\n";
-            let expected =
-                format!("[includeIf \"{shown}\"]\n\tpath = ~/.config/git/included-1\n{last}");
+            let expected = format!(
+                "{first}[includeIf \"{shown}\"]\n\tpath = ~/.config/git/included-1\n{last}"
+            );
             check(
                 &[
                     ("home/.gitconfig", &config),
@@ -229,7 +237,7 @@ mod tests {
                     (".config/git/included-0", "[user]\n\temail = w\n"),
                     (
                         ".config/git/included-1",
-                        &format!("{filter}{inner}[filter \"x\"]\n{required}"),
+                        &format!("{filter}{inner}[filter \"x\"]\n\trequired = true\n"),
                     ),
                     (".gitconfig", &expected),
                 ],

@@ -123,8 +123,8 @@ pub(super) const ROWS: &[Row] = &[
     works!("settings of the home", "git init -q .; echo a > a; git add .; git commit -qm first; git log --format=%an; git status --short; git branch b; bash -lc true; echo found", &["Ada Real", "found"])
         .needs(&["git"])
         .never(&["[walls]", "denied", "fatal"]),
-    works!("git: filters and attributes of the home's settings", "git init -qb main; echo one > a.bin; git add .; git commit -qm one; git show HEAD:a.bin; git switch -qc side; echo two > a.bin; git commit -qam two; git switch -q main; cat a.bin; git status --short; echo end", &["tidy-one\none\nend"])
-        .prepare("printf '[filter \"x\"]\\n\\tclean = sed s/^/tidy-/\\n\\tsmudge = sed s/^tidy-//\\n[core]\\n\\tattributesFile = ~/.attributes\\n' >> $USERHOME/.gitconfig; echo '*.bin filter=x' > $USERHOME/.attributes")
+    works!("git: filters and attributes of the home's settings", "git init -qb main; echo one > a.bin; git add .; git commit -qm one; git show HEAD:a.bin; git switch -qc side; echo two > a.bin; git commit -qam two; git switch -q main; cat a.bin; git status --short; echo abc > b.up; git add .; git show :b.up; rm b.up; git checkout -q b.up; cat b.up; echo end", &["tidy-one\none\nABC\nabc\nend"])
+        .prepare("printf '[filter \"x\"]\\n\\tclean = sed s/^/tidy-/\\n\\tsmudge = sed s/^tidy-//\\n[core]\\n\\tattributesFile = ~/.attributes\\n[filter \"u\"]\\n\\tclean = tr a-z A-Z\\n[includeIf \"gitdir:/**\"]\\n\\tpath = ~/.more\\n' >> $USERHOME/.gitconfig; printf '*.bin filter=x\\n*.up filter=u\\n' > $USERHOME/.attributes; printf '[filter \"u\"]\\n\\tsmudge = tr A-Z a-z\\n' > $USERHOME/.more")
         .alone()
         .needs(&["git"])
         .never(&["[walls]", "denied", "fatal", "error:"]),
