@@ -436,13 +436,9 @@ impl Guard {
         // What is too much comes first: a link may stand where a folder was.
         for (place, item) in &after {
             let before = self.before.get(moved.get(place).unwrap_or(place));
-            let is_same = before.is_some_and(|before| before.is_same(item));
-            if may(place)
-                || item.is_folder()
-                || is_same
-                || written::is_one(place, item)
-                || self.is_ordinary(place, before, Some(item))
-            {
+            let is_same = before.is_some_and(|before| before.is_same(item))
+                || self.is_ordinary(place, before, Some(item));
+            if may(place) || item.is_folder() || is_same || written::is_one(place, item) {
                 continue;
             }
             // What a command made counts as if it had come now, where it cannot be made again or may be
