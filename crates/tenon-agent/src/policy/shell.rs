@@ -39,6 +39,7 @@ mod state;
 mod syntax;
 mod terminal;
 pub(crate) mod told;
+mod told_lines;
 mod toolchains;
 mod unsure;
 mod variables;

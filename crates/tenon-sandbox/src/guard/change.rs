@@ -119,45 +119,50 @@ fn is_address(name: &str) -> bool {
     name.starts_with("remote.") && (name.ends_with(".url") || name.ends_with(".pushurl"))
 }
 
+/// Writes what could not be looked at, which has no outcome; says whether it is that.
+fn write_unlooked(
+    change: &ProtectedChange,
+    formatter: &mut fmt::Formatter<'_>,
+) -> Result<bool, fmt::Error> {
+    let path = change.path.display();
+    match change.kind {
+        ProtectedChangeKind::TooMany => write!(
+            formatter,
+            "protected: the command made more in {path} than could be looked through; what it made there can run \
+             programs"
+        )?,
+        ProtectedChangeKind::NotRecorded => write!(
+            formatter,
+            "protected: {path} has more folders than are looked through, and without undo it is not known what \
+             commands touch in the others; files there can run programs"
+        )?,
+        ProtectedChangeKind::FilesNotRecorded => write!(
+            formatter,
+            "protected: {path} has more files at protected names than are looked through, and without undo it is \
+             not known what commands touch in the others; they can run programs"
+        )?,
+        ProtectedChangeKind::NotFollowed => write!(
+            formatter,
+            "protected: {path} has more settings of git than are looked through, and it is not known what the \
+             others include; files that commands write can be among that, and run programs"
+        )?,
+        ProtectedChangeKind::Unlooked => write!(
+            formatter,
+            "protected: {path} was moved while commands ran; what they did to protected names is looked at before \
+             the next command, once it is back"
+        )?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
 impl fmt::Display for ProtectedChange {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if write_unlooked(self, formatter)? {
+            return Ok(());
+        }
         let path = self.path.display();
         match &self.kind {
-            ProtectedChangeKind::TooMany => {
-                return write!(
-                    formatter,
-                    "protected: the command made more in {path} than could be looked through; what \
-                     it made there can run programs"
-                );
-            }
-            ProtectedChangeKind::NotRecorded => {
-                return write!(
-                    formatter,
-                    "protected: {path} has more folders than are looked through, and without undo \
-                     it is not known what commands touch in the others; files there can run programs"
-                );
-            }
-            ProtectedChangeKind::FilesNotRecorded => {
-                return write!(
-                    formatter,
-                    "protected: {path} has more files at protected names than are looked through, and \
-                     without undo it is not known what commands touch in the others; they can run programs"
-                );
-            }
-            ProtectedChangeKind::NotFollowed => {
-                return write!(
-                    formatter,
-                    "protected: {path} has more settings of git than are looked through, and it is not known \
-                     what the others include; files that commands write can be among that, and run programs"
-                );
-            }
-            ProtectedChangeKind::Unlooked => {
-                return write!(
-                    formatter,
-                    "protected: {path} was moved while commands ran; what they did to protected names \
-                     is looked at before the next command, once it is back"
-                );
-            }
             ProtectedChangeKind::GitIndex { .. } => write!(
                 formatter,
                 "protected: {path} was written with names that git does not add, or cannot be read"
@@ -186,15 +191,19 @@ impl fmt::Display for ProtectedChange {
             }
             ProtectedChangeKind::Removed => write!(formatter, "protected: {path} was removed")?,
             ProtectedChangeKind::GitSettings(names) => {
+                let names_listed = names.join(", ");
+                let of_addresses =
+                    names.iter().find(|name| is_address(name)).map_or("", |_| ADDRESSES);
                 write!(
                     formatter,
-                    "protected: {path} got settings that are not known to be harmless ({})",
-                    names.join(", ")
+                    "protected: {path} got settings that are not known to be harmless ({names_listed}){of_addresses}"
                 )?;
-                if names.iter().any(|name| is_address(name)) {
-                    formatter.write_str(ADDRESSES)?;
-                }
             }
+            ProtectedChangeKind::TooMany
+            | ProtectedChangeKind::NotRecorded
+            | ProtectedChangeKind::FilesNotRecorded
+            | ProtectedChangeKind::NotFollowed
+            | ProtectedChangeKind::Unlooked => {}
         }
         formatter.write_str(self.outcome())
     }

@@ -46,6 +46,7 @@ mod written;
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
@@ -431,7 +432,6 @@ impl Guard {
         };
         let moved = self.moved(&after);
         let many = LazyCell::new(|| Self::has_many_addresses(&after));
-        let has_many_addresses = || *many;
         let copies = LazyCell::new(|| Copies::of(&self.before, &self.roots));
         // What is too much comes first: a link may stand where a folder was.
         for (place, item) in &after {
@@ -457,8 +457,7 @@ impl Guard {
                     continue;
                 }
             }
-            if let Some((change, should_be)) = self.judge(place, before, item, &has_many_addresses)
-            {
+            if let Some((change, should_be)) = self.judge(place, before, item, &many) {
                 changes.push(change);
                 corrected.push((place.clone(), should_be));
             }
@@ -525,7 +524,7 @@ impl Guard {
         place: &Place,
         before: Option<&Item>,
         after: &Item,
-        has_many_addresses: &dyn Fn() -> bool,
+        has_many_addresses: &dyn Deref<Target = bool>,
     ) -> Option<(ProtectedChange, Option<Item>)> {
         let found = after.bytes().map(<[u8]>::to_vec);
         let change = |kind, put_back, should_be| {
@@ -541,7 +540,7 @@ impl Guard {
                 let is_made = before.is_none_or(|before| before.is_made);
                 git_config::put_back(old, new, |name, value| {
                     place.may_set((name, value), old, &self.roots)
-                        && (name == "core.worktree" || !has_many_addresses())
+                        && (name == "core.worktree" || !**has_many_addresses)
                         || is_made && place.may_mirror(name, value)
                 })
             }) {

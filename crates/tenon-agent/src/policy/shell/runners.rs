@@ -6,7 +6,7 @@
 use super::arguments::{Launched, join, script, skip_options, valued};
 use super::given::{aside, behind, line, run, values};
 use super::starters;
-use super::told;
+use super::told_lines;
 use super::toolchains;
 use super::word::Word;
 
@@ -469,7 +469,7 @@ fn of_vim(arguments: &[Word]) -> Vec<Launched> {
     let command = |part: &str| {
         let part = part.trim_start_matches([':', ' ']);
         let part = part.strip_prefix("silent").unwrap_or(part).trim_start_matches(['!', ' ']);
-        Some(run(&Word::text(told::of_ed(part).unwrap_or(part))))
+        Some(run(&Word::text(told_lines::of_ed(part).unwrap_or(part))))
     };
     let of_one = |word: &Word| {
         let text = word.source();
@@ -486,7 +486,7 @@ fn of_vim(arguments: &[Word]) -> Vec<Launched> {
 /// `-ex 'shell command'`, `-ex '!command'`
 fn of_debugger(arguments: &[Word]) -> Vec<Launched> {
     let given = values(arguments, &["-ex", "-iex", "-eval-command", "--eval-command", "-o"], false);
-    let command = |word: &Word| Some(run(&Word::text(told::of_debugger(word.prefix())?)));
+    let command = |word: &Word| Some(run(&Word::text(told_lines::of_debugger(word.prefix())?)));
     given.iter().filter_map(command).collect()
 }
 
