@@ -438,7 +438,7 @@ impl Guard {
             let before = self.before.get(moved.get(place).unwrap_or(place));
             let is_same = before.is_some_and(|before| before.is_same(item))
                 || self.is_ordinary(place, before, Some(item));
-            if may(place) || item.is_folder() || is_same || written::is_one(place, item) {
+            if may(place) || item.is_folder() || is_same || written::may_be_left(place, item) {
                 continue;
             }
             // What a command made counts as if it had come now, where it cannot be made again or may be

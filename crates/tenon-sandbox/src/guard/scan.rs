@@ -361,8 +361,9 @@ impl<'a> Scan<'a> {
                 self.all(root, top, &beneath.join("info/alternates"), depth, DEPTH_MAX);
             } else if kind.is_dir() && has_steps(&name) {
                 self.steps(root, top, &beneath, depth);
-            } else if misleads(kind) && (name != "HEAD" || kind.is_fifo()) {
-                self.all(root, top, &beneath, 0, DEPTH_MAX);
+            } else if misleads(kind) {
+                let depth = if name == "HEAD" { depth } else { 0 };
+                self.all(root, top, &beneath, depth, DEPTH_MAX);
             }
         }
     }

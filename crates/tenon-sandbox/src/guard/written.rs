@@ -3,8 +3,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::Guard;
@@ -17,7 +19,7 @@ use super::recorded::{LIMITS, told};
 use super::scan::look;
 use crate::git_config;
 use crate::git_index::GitIndexFormat;
-use crate::git_refs::without_new_replacements;
+use crate::git_refs::{leads_to_commits, without_new_replacements};
 use crate::git_steps::GitStep;
 use crate::git_strategies;
 use crate::git_written::{GitMerge, GitWritten};
@@ -40,6 +42,20 @@ enum Verdict {
 /// Whether a file is judged by what is in it.
 pub(super) fn is_one(place: &Place, item: &Item) -> bool {
     matches!(item.content, Content::File(_)) && place.is_written_by_git()
+}
+
+/// Whether a file is judged by what is in it, or a link stands where one may.
+pub(super) fn may_be_left(place: &Place, item: &Item) -> bool {
+    is_one(place, item) || is_plain_link(place, item)
+}
+
+/// Whether it is a link in place of a reference that leads to one of commits, as git makes `HEAD` where it is told to.
+fn is_plain_link(place: &Place, item: &Item) -> bool {
+    let Content::Link(target) = &item.content else { return false };
+    let reference = [b"ref: ", target.as_bytes()].concat();
+    place.git_step() == Some(GitStep::Reference)
+        && place.beneath().file_name() == Some(OsStr::new("HEAD"))
+        && leads_to_commits(&reference)
 }
 
 fn kind_of(place: &Place, format: GitIndexFormat) -> GitWritten {

@@ -384,10 +384,12 @@ pub(crate) fn makes_one(has: impl Fn(&str) -> bool) -> bool {
     has("HEAD") && has("commondir") || is_common()
 }
 
-/// Whether a path can be of what git runs, or goes by, in a repository's own directory.
+/// Whether a path can be of what git runs, or goes by, in a repository's own directory; of references, those by which it
+/// shows other objects alone.
 pub(crate) fn may_be_of_git(path: &Path) -> bool {
+    let is_written = |name: &OsStr| name != "HEAD" && is_written_by_git(name);
     path.iter().any(is_setting_of_git)
-        || path.file_name().is_some_and(is_written_by_git)
+        || path.file_name().is_some_and(is_written)
         || GitStep::at_end_of(path).is_some()
         || is_replacement(path)
 }

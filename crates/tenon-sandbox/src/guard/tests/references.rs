@@ -21,6 +21,15 @@ fn no_reference_leads_git_to_write_another_file() {
     ] {
         assert_eq!(check(REPOSITORY, attack, &[(path, "-")]), [path], "{attack}");
     }
+    let link = "ln -sf refs/replace/01 .git/HEAD";
+    assert_eq!(check(REPOSITORY, link, &[(".git/HEAD", "ref: refs/heads/main\n")]), [".git/HEAD"]);
+    let linked = format!("{REPOSITORY}; ln -sf refs/heads/main .git/HEAD");
+    assert_eq!(
+        check_with(&linked, link, |root| {
+            shell(root, "test $(readlink .git/HEAD) = refs/heads/main");
+        }),
+        [".git/HEAD"]
+    );
     let head = "ref: refs/heads/main\n";
     let attack = "echo ref: refs/replace/01 > .git/HEAD";
     assert_eq!(check(REPOSITORY, attack, &[(".git/HEAD", head)]), [".git/HEAD"]);
@@ -31,7 +40,8 @@ fn references_that_stand_for_others_of_commits_stay() {
     let work = "git symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/main; git switch -q side; \
          git symbolic-ref refs/heads/alias refs/heads/main; git commit -q --allow-empty -m two; git stash -q; \
          git worktree add -q w main; git reset -q --hard HEAD~; git pack-refs --all; git checkout -q --detach; \
-         git tag v1; git branch -m side other; git bisect start -q; git notes add -m note; git init -q --bare b";
+         git tag v1; git branch -m side other; git bisect start -q; git notes add -m note; git init -q --bare b; \
+         ln -sf refs/heads/alias .git/HEAD; ln -sf refs/heads/main b/HEAD";
     assert_eq!(check(REPOSITORY, work, &[]), [""; 0]);
 }
 
