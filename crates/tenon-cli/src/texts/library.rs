@@ -265,7 +265,7 @@ texts! {
     "protected: {path} was changed", "受保护：改动了 {path}";
     "protected: {path} got other permissions", "受保护：{path} 的权限被改动";
     "protected: {path} was removed", "受保护：删除了 {path}";
-    "protected: {path} got settings that are not known to be harmless ({names}); the address of a repository on this machine stays as a whole path beneath the session's folders", "受保护：{path} 中加入了无法确定无害的设置（{names}）；本机仓库的地址若是会话文件夹之下的完整路径，则会保留";
+    "protected: {path} got settings that are not known to be harmless ({names}); the address of a repository on this machine stays as a whole path of plain signs beneath the session's folders", "受保护：{path} 中加入了无法确定无害的设置（{names}）；本机仓库的地址若是会话文件夹之下只含普通字符的完整路径，则会保留";
     "protected: {path} got settings that are not known to be harmless ({names})", "受保护：{path} 中加入了无法确定无害的设置（{names}）";
     "protected: {path} was written with names that git does not add, or cannot be read", "受保护：写入 {path} 的内容含有 git 不会添加的名称，或无法读取";
     "protected: {path} was written as git does not write it; programs that read it would run what stands there, or hand it to git as options", "受保护：{path} 的写法与 git 不同；读取它的程序会运行其中的内容，或将其作为选项交给 git";

@@ -112,7 +112,7 @@ fn applied(commit: Option<&str>) -> String {
 }
 
 /// Which addresses of git could have stayed.
-const ADDRESSES: &str = "; the address of a repository on this machine stays as a whole path beneath the session's folders";
+const ADDRESSES: &str = "; the address of a repository on this machine stays as a whole path of plain signs beneath the session's folders";
 
 /// Whether a setting of git is the address of a repository.
 fn is_address(name: &str) -> bool {
