@@ -120,9 +120,9 @@ fn of_held(said: &Said<'_>, path: &Path) -> Option<String> {
     Some(HELD_WITHIN.replacen(FOLDER, &listed::name(&folder), 1))
 }
 
-/// Whether a place is protected and lies in no toolchain that the workspace is around.
+/// Whether a place is protected from commands, and lies in no toolchain that the workspace is around.
 pub(super) fn is_protected_elsewhere(place: &Location) -> bool {
-    place.protected && !place.in_toolchain
+    place.protected && !place.in_toolchain && !place.of_git_references
 }
 
 /// Whether a path lies in a toolchain that the workspace is around.

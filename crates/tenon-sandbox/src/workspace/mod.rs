@@ -129,6 +129,9 @@ pub struct Location {
     pub behind_protected: bool,
     /// It lies in a toolchain of the user's, which is protected, and which commands do not write.
     pub in_toolchain: bool,
+    /// It is a reference of git's in a repository's own directory, which commands write: what they leave is judged
+    /// afterwards.
+    pub of_git_references: bool,
     /// Writing it is never possible.
     pub read_only: bool,
     /// What is there; `None` when nothing is.
@@ -346,6 +349,7 @@ impl Workspace {
             by_name: protected && self.is_protected_by_name(&found),
             behind_protected: self.is_behind_protected(&found),
             in_toolchain: self.is_in_toolchain(&found),
+            of_git_references: protected && self.is_git_reference(&found),
             read_only: self.is_read_only(&found, path),
             kind: found.kind(),
             beneath: found.beneath,

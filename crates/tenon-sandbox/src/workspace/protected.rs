@@ -236,6 +236,14 @@ impl Workspace {
         above_listed(&root, &found.beneath).is_some() && !self.is_protected_by_place(found)
     }
 
+    /// Whether what is protected is a reference, but for those by which git shows other objects.
+    pub(super) fn is_git_reference(&self, found: &Resolved) -> bool {
+        let root = self.absolute(found.root, Path::new(""));
+        is_reference(&found.beneath)
+            && !is_replacement(&found.beneath)
+            && !is_protected_name(&root, &found.beneath)
+    }
+
     fn is_protected_by_place(&self, found: &Resolved) -> bool {
         self.is_protected_at(&self.absolute(found.root, &found.beneath))
             || self.is_in_toolchain(found)
