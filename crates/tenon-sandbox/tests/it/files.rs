@@ -300,6 +300,8 @@ fn protected_names_are_decided_on_the_resolved_place() {
         "src/.vscode/tasks.json",
         "bare/hooks/pre-push",
         "bare/config",
+        "bare/HEAD",
+        "bare/refs/heads/main",
         "nearly/commondir",
         "nearly/objects/a",
         "state/log",
@@ -311,7 +313,7 @@ fn protected_names_are_decided_on_the_resolved_place() {
         let allowed = WriteOptions { expected: Expected::Any, protected: ProtectedNames::Allow };
         workspace.write(path, b"x", allowed).unwrap();
     }
-    for path in ["src/config", "src/HEAD", "bare/HEAD", "bare/refs/heads/main"] {
+    for path in ["src/config", "src/HEAD", "src/refs/heads/main", "bare/logs/HEAD"] {
         assert!(!workspace.locate(path).unwrap().protected, "{path}");
     }
 }
