@@ -37,15 +37,26 @@ pub(crate) fn is_symbolic(reference: &[u8]) -> bool {
     reference.starts_with(SYMBOLIC)
 }
 
-/// Whether git writes no other file by a reference than those of branches, tags and the like: it stands for none, or for one
-/// of these. Git takes every name in its directory for a reference, also `commondir`.
+/// Whether a file is a reference by which git writes no other files than those of branches, tags and the like: a hash, or one
+/// of these. Git takes every name in its directory for a reference, also `commondir`, and every folder in which one is called
+/// `HEAD` for a repository with what else is there, such as `config`.
 pub(crate) fn leads_to_commits(reference: &[u8]) -> bool {
-    let Some(target) = reference.strip_prefix(SYMBOLIC) else { return true };
+    let Some(target) = reference.strip_prefix(SYMBOLIC) else {
+        return reference.len() <= REFERENCE_BYTES_MAX
+            && reference.iter().all(|byte| byte.is_ascii_hexdigit() || is_blank_byte(byte));
+    };
     let target = String::from_utf8_lossy(trimmed(target));
     let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
     let rest = target.strip_prefix("refs/").filter(|rest| is_of_commits(rest));
     reference.len() <= REFERENCE_BYTES_MAX
         && rest.is_some_and(|rest| rest.split('/').all(is_part) && !rest.contains(char::is_control))
+}
+
+/// Whether a file begins as a log of what a reference was: with two hashes. Git can take none for settings then.
+pub(crate) fn is_log(log: &[u8]) -> bool {
+    let is_hash = |word: &[u8]| word.len() >= 40 && word.iter().all(u8::is_ascii_hexdigit);
+    log.is_empty()
+        || log.split(|byte| *byte == b' ').take(2).filter(|word| is_hash(word)).count() == 2
 }
 
 /// Whether a list of packed references has one of them.
@@ -85,7 +96,9 @@ mod tests {
         for (sound, reference) in [
             (true, "0123456789abcdef0123456789abcdef01234567\n"),
             (true, ""),
-            (true, " ref: commondir\n"),
+            (false, " ref: commondir\n"),
+            (false, "[core]\n"),
+            (false, "0123456789abcdef0123456789abcdef01234567\n#!/bin/sh\n"),
             (true, "ref: refs/heads/main\n"),
             (true, "ref:refs/remotes/origin/main"),
             (true, "ref: refs/heads/.invalid\n"),
@@ -105,6 +118,20 @@ mod tests {
         }
         let long = format!("ref: refs/heads/{}", "a".repeat(REFERENCE_BYTES_MAX));
         assert!(is_symbolic(long.as_bytes()) && !leads_to_commits(long.as_bytes()));
+    }
+
+    #[test]
+    fn a_log_begins_with_two_hashes() {
+        let hash = "0123456789abcdef0123456789abcdef01234567";
+        for (expected, log) in [
+            (true, String::new()),
+            (true, format!("{hash} {hash} a <a@b> 1 +0000\tm\n")),
+            (false, format!("{hash}\n{hash} a\n")),
+            (false, format!("{hash} [core]\n")),
+            (false, "[core]\n".to_owned()),
+        ] {
+            assert_eq!(is_log(log.as_bytes()), expected, "{log}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::git_blanks::{is_blank, is_blank_byte, trimmed, trimmed_end};
-use crate::git_refs::{has_replacement, leads_to_commits};
+use crate::git_refs::{has_replacement, is_log, leads_to_commits};
 use crate::git_strategies;
 
 /// What a file may have in it.
@@ -29,6 +29,8 @@ pub(crate) enum GitStep {
     Picks,
     /// Settings of a list of picks, with a strategy of git's own if any, and options that it knows.
     PickSettings,
+    /// What a reference was, from the first time on.
+    Log,
     /// A reference, or one that stands for another such.
     Reference,
     /// References, none by which git shows another object than the one that is asked for.
@@ -87,8 +89,9 @@ const STEPS: [(&str, &str, GitStep); 33] = [
 /// Where patches are, each by its number.
 const PATCHES: &str = "rebase-apply";
 
-/// Where all other references are, but for those in `packed-refs`.
-pub(crate) const REFERENCES: &str = "refs";
+/// Where all other references are, but for those in `packed-refs`, and where what they were is: git writes files there by
+/// names that settings, commits and other repositories choose.
+const OF_REFERENCES: [(&str, GitStep); 2] = [("logs", GitStep::Log), ("refs", GitStep::Reference)];
 
 /// Files beside these folders: most have the hashes of the commits that it is about, one those of all references.
 const BESIDE: [(&str, GitStep); 17] = [
@@ -168,6 +171,18 @@ impl GitStep {
         }
     }
 
+    /// Returns what the files in a folder of this very name in a repository's own directory are, however deep, if that has
+    /// references or their logs.
+    pub(crate) fn of_references(folder: &OsStr) -> Option<Self> {
+        let found = OF_REFERENCES.iter().find(|(known, _)| folder == *known);
+        found.map(|(_, step)| *step)
+    }
+
+    /// Whether git writes it by names that others choose.
+    pub(crate) fn is_of_references(self) -> bool {
+        matches!(self, Self::Log | Self::Reference)
+    }
+
     /// Returns what a path ends with: such a folder and such a file in it.
     pub(crate) fn at_end_of(path: &Path) -> Option<Self> {
         Self::within(path.parent()?.file_name()?, path.file_name()?)
@@ -187,6 +202,7 @@ impl GitStep {
             }
             Self::Patch => is_patch(bytes),
             Self::PickSettings => std::str::from_utf8(bytes).is_ok_and(git_strategies::has_own),
+            Self::Log => is_log(bytes),
             Self::Reference => leads_to_commits(bytes),
             Self::Refs => !has_replacement(bytes),
             Self::SigningOption => is_signing_option(bytes),

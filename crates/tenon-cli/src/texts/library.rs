@@ -269,7 +269,7 @@ texts! {
     "protected: {path} got settings that are not known to be harmless ({names})", "受保护：{path} 中加入了无法确定无害的设置（{names}）";
     "protected: {path} was written with names that git does not add, or cannot be read", "受保护：写入 {path} 的内容含有 git 不会添加的名称，或无法读取";
     "protected: {path} was written as git does not write it; programs that read it would run what stands there, or hand it to git as options", "受保护：{path} 的写法与 git 不同；读取它的程序会运行其中的内容，或将其作为选项交给 git";
-    "protected: {path} led git to write where no branch, tag, note or remote is", "受保护：{path} 会使 git 写入分支、标签、注释和远程引用以外的位置";
+    "protected: {path} was written as git writes no reference and no log of one; git could write elsewhere by it, or take it for a part of another repository", "受保护：{path} 的写法不同于 git 的引用及其日志；git 可能因此写入别处，或将其当作另一个仓库的一部分";
     "protected: {path} had git apply what it names later; `git stash apply {commit}` brings back what was set aside there", "受保护：{path} 会使 git 之后应用其中所指的内容；`git stash apply {commit}` 可取回搁置在那里的改动";
     "protected: {path} had git apply what it names later", "受保护：{path} 会使 git 之后应用其中所指的内容";
     "protected: {path} had a later commit copy the files that it lists, or write over them; without it git does not record how these conflicts are solved", "受保护：{path} 会使之后的提交复制或覆盖其中列出的文件；没有它，git 不会记录这些冲突的解决方式";

@@ -44,8 +44,9 @@ pub enum ProtectedChangeKind {
         /// Whether none is there now.
         is_out: bool,
     },
-    /// It had a reference of git stand for a file that is none, or for one by which git shows other objects: git would write
-    /// there. Without a former one it is taken out.
+    /// It had a reference of git stand for a file that is none, or for one by which git shows other objects, where git would
+    /// write; or it wrote among references, or their logs, what is neither, which git could take for a part of another
+    /// repository. Without a former one it is taken out.
     GitReference {
         /// Whether none is there now.
         is_out: bool,
@@ -174,7 +175,8 @@ impl fmt::Display for ProtectedChange {
             )?,
             ProtectedChangeKind::GitReference { .. } => write!(
                 formatter,
-                "protected: {path} led git to write where no branch, tag, note or remote is"
+                "protected: {path} was written as git writes no reference and no log of one; git could write elsewhere by \
+                 it, or take it for a part of another repository"
             )?,
             ProtectedChangeKind::GitAutostash { commit, .. } => {
                 write!(formatter, "protected: {path} {}", applied(commit.as_deref()))?;

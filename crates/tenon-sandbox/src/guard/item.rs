@@ -20,6 +20,12 @@ use crate::workspace::ContentHash;
 /// The longest file whose content is kept.
 pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
 
+/// As much of a file says whether it is a hash and no more, or begins with two.
+const START_BYTES: usize = 160;
+
+/// Permissions by which somebody runs a file.
+pub(super) const RUN: u32 = 0o111;
+
 /// How much is read at a look of files that are longer, only to see whether they changed: about 10 ms.
 pub(super) const HASHED_BYTES_MAX: u64 = 16 << 20;
 
@@ -307,12 +313,14 @@ pub(super) fn read(top: &OwnedFd, beneath: &Path, bytes_max: u64) -> Result<Vec<
     read_whole(&open_to_read(top, beneath)?, bytes_max)
 }
 
-/// Returns the first few bytes of a file.
-pub(super) fn begins(top: &OwnedFd, beneath: &Path) -> Result<[u8; 8], Errno> {
-    let mut bytes = [0; 8];
+/// Returns the permissions of a file and its first bytes: of a reference, all.
+pub(super) fn start_of(top: &OwnedFd, beneath: &Path) -> Result<(u32, Vec<u8>), Errno> {
     let file = open_to_read(top, beneath)?;
-    rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut bytes))?;
-    Ok(bytes)
+    let mode = rustix::fs::fstat(&file)?.st_mode;
+    let mut start = vec![0; START_BYTES];
+    let length = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut start))?;
+    start.truncate(length);
+    Ok((mode, start))
 }
 
 pub(super) fn open_to_read(top: &OwnedFd, beneath: &Path) -> Result<OwnedFd, Errno> {

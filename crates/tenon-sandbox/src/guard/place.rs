@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::item::{Content, Item};
 use super::submodule::{has_tree, is_in_work_tree, may_move, repository_of};
 use crate::git_addresses::may_lead;
-use crate::git_steps::{GitStep, REFERENCES};
+use crate::git_steps::GitStep;
 use crate::git_written::GitMerge;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 use crate::workspace::{
@@ -189,10 +189,10 @@ impl Place {
     pub(super) fn git_step(&self) -> Option<GitStep> {
         match self.in_repository()?[..] {
             [name] => GitStep::beside(name),
-            [folder, _, ..] if folder == REFERENCES && !is_replacement(&self.beneath) => {
-                Some(GitStep::Reference)
+            [folder, name] if GitStep::of_references(folder).is_none() => {
+                GitStep::within(folder, name)
             }
-            [folder, name] => GitStep::within(folder, name),
+            [folder, _, ..] if !is_replacement(&self.beneath) => GitStep::of_references(folder),
             _ => None,
         }
     }

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use rustix::fs::{FileType, Stat};
 
 use super::folder::{look_at, named, names, open_folder_at};
-use super::item::{HASHED_BYTES_MAX, Item, Room, begins, item, leads_into_git};
+use super::item::{HASHED_BYTES_MAX, Item, RUN, Room, item, leads_into_git, start_of};
 use super::limits::Limits;
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, has_others, is_repository_root, setting_among};
 use super::repository::{has_head, is_where_git_writes, would_wait_at};
 use crate::git_refs::is_symbolic;
-use crate::git_steps::{GitStep, REFERENCES, has_steps};
+use crate::git_steps::{GitStep, has_steps};
 use crate::workspace::{
     has_old_remotes, is_above_protected, is_setting_of_git, is_written_by_git, makes_one, name_of,
     names_in,
@@ -26,6 +26,9 @@ use crate::workspace::{
 
 /// How deep protected folders are looked through.
 pub(super) const DEPTH_MAX: usize = 64;
+
+/// How many folders a path that programs can name goes through: of 4,096 bytes each takes two.
+pub(super) const PATH_DEPTH_MAX: usize = 2_048;
 
 /// Folders of a repository's own directory that are looked at anyway.
 const GIT_OWN: [&str; 4] = ["hooks", "info", "modules", "worktrees"];
@@ -354,9 +357,9 @@ impl<'a> Scan<'a> {
                 self.others(root, top, &beneath, DEPTH_MAX);
             } else if kind.is_dir() && has_old_remotes(&name) {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
-            } else if kind.is_dir() && name == REFERENCES {
+            } else if let Some(step) = GitStep::of_references(&name).filter(|_| kind.is_dir()) {
                 self.all(root, top, &beneath.join("replace"), depth, DEPTH_MAX);
-                self.references(root, top, &beneath, depth, DEPTH_MAX);
+                self.references(root, top, &beneath, (depth, step), PATH_DEPTH_MAX);
             } else if kind.is_dir() && name == "objects" {
                 self.all(root, top, &beneath.join("info/alternates"), depth, DEPTH_MAX);
             } else if kind.is_dir() && has_steps(&name) {
@@ -378,25 +381,27 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Notes the references in a folder that stand for others. The rest counts as looked at.
+    /// Notes the references in a folder that stand for others, and files there that are none, or no logs of such. The rest
+    /// counts as looked at.
     pub(super) fn references(
         &mut self,
         root: &Path,
         top: &OwnedFd,
         folder: &Path,
-        depth: usize,
+        (depth, step): (usize, GitStep),
         deeper: usize,
     ) {
-        if deeper == 0 || !self.has_room() {
+        if deeper == 0 || self.left.folders == 0 {
             return;
         }
+        self.left.folders -= 1;
         for (name, kind) in names(top, folder) {
             let beneath = folder.join(name);
             if kind.is_dir() {
-                self.references(root, top, &beneath, depth, deeper - 1);
+                self.references(root, top, &beneath, (depth, step), deeper - 1);
             } else if kind.is_file() && self.left.minor > 0 {
                 self.left.minor -= 1;
-                if begins(top, &beneath).is_ok_and(|reference| is_symbolic(&reference)) {
+                if !is_plain_reference(top, &beneath, step) {
                     self.all(root, top, &beneath, depth, DEPTH_MAX);
                 }
             }
@@ -565,6 +570,13 @@ impl<'a> Scan<'a> {
             &mut self.left.files
         }
     }
+}
+
+/// Whether a file is a reference that stands for a commit, or a log of one that nobody runs.
+fn is_plain_reference(top: &OwnedFd, file: &Path, step: GitStep) -> bool {
+    let Ok((mode, start)) = start_of(top, file) else { return false };
+    let is_run = step == GitStep::Log && mode & RUN != 0;
+    !is_run && !is_symbolic(&start) && step.is_sound(&start)
 }
 
 /// Whether git would write where it leads, or wait for somebody who writes.

@@ -13,8 +13,8 @@ use rustix::fs::FileType;
 use super::folder::{look_at, names};
 use super::place::{Way, has_others, is_way, setting_among, setting_among_others};
 use super::repository::{WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository};
-use super::scan::{DEPTH_MAX, Scan, misleads};
-use crate::git_steps::{GitStep, REFERENCES, has_steps};
+use super::scan::{DEPTH_MAX, PATH_DEPTH_MAX, Scan, misleads};
+use crate::git_steps::{GitStep, has_steps};
 use crate::journal::Came;
 use crate::workspace::{
     ALTERNATES, above_listed, can_matter, has_old_remotes, is_above_protected, is_alternates,
@@ -73,7 +73,7 @@ impl Role {
                 let next = names.get(index + 1);
                 next.is_some_and(|next| is_replacement(&Path::new(name).join(next)))
             };
-            let is_referring = || **name == REFERENCES && names.len() - index > 1;
+            let is_referring = || GitStep::of_references(name).is_some() && names.len() - index > 1;
             (is_setting(name)
                 || has_old_remotes(name)
                 || is_written()
@@ -135,10 +135,14 @@ impl Scan<'_> {
         if let Some(above) = above.filter(|above| is_repository(root, top, above)) {
             self.steps(root, top, beneath, above.iter().count());
         }
-        let is_of_references = |folder: &&Path| folder.ends_with(REFERENCES);
-        let references = beneath.ancestors().find(is_of_references).and_then(Path::parent);
-        if let Some(above) = references.filter(|above| is_repository(root, top, above)) {
-            self.references(root, top, beneath, above.iter().count(), DEPTH_MAX);
+        let of_references = beneath.ancestors().find_map(|folder| {
+            Some((folder.parent()?, GitStep::of_references(folder.file_name()?)?))
+        });
+        if let Some((above, step)) =
+            of_references.filter(|(above, _)| is_repository(root, top, above))
+        {
+            let depth = above.iter().count();
+            self.references(root, top, beneath, (depth, step), PATH_DEPTH_MAX);
         }
         let ends = [beneath.join("info/alternates"), beneath.join("alternates")];
         for file in ends.iter().filter(|file| is_alternates(file)) {

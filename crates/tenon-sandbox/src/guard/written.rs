@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::Guard;
 use super::change::{ProtectedChange, ProtectedChangeKind};
 use super::folder::open_folder_at;
-use super::item::{Content, Item, open_to_read};
+use super::item::{Content, Item, RUN, open_to_read};
 use super::merge::{hash_in, of_stash};
 use super::place::Place;
 use super::recorded::{LIMITS, told};
@@ -225,7 +225,7 @@ impl Guard {
                     let kind = match (place.of_merge(), place.git_step()) {
                         (Some(merge), _) => merge.kind(item, is_out),
                         (None, Some(GitStep::Autostash)) => of_stash(item, is_out),
-                        (None, Some(GitStep::Reference)) => {
+                        (None, Some(step)) if step.is_of_references() => {
                             ProtectedChangeKind::GitReference { is_out }
                         }
                         (None, Some(_)) => ProtectedChangeKind::GitStep { is_out },
@@ -246,7 +246,7 @@ impl Guard {
     fn reference_before(&self, place: &Place) -> Option<Item> {
         let matters =
             |root: &Path, beneath: &Path| root == place.root() && beneath == place.beneath();
-        let is_reference = place.git_step() == Some(GitStep::Reference);
+        let is_reference = place.git_step().is_some_and(GitStep::is_of_references);
         let recorded = self.checkpoints.iter().filter(|_| is_reference);
         recorded
             .flat_map(|checkpoint| checkpoint.touched(&matters, LIMITS).names)
@@ -274,6 +274,9 @@ impl Guard {
         let is_as_before =
             place.of_merge().map(|merge| merge.is_as_before((place, item), before.as_ref(), after));
         let is_whole = is_whole(place, after);
+        if place.git_step() == Some(GitStep::Log) && item.mode & RUN != 0 {
+            return Verdict::Unsound;
+        }
         if place.git_step() == Some(GitStep::Autostash)
             && is_whole
             && !before.as_ref().is_some_and(|before| before.has_content_of(item))

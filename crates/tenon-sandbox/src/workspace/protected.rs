@@ -15,7 +15,7 @@ use std::sync::{MutexGuard, PoisonError};
 use super::Workspace;
 use super::closed::lies_in;
 use super::resolve::Resolved;
-use crate::git_steps::{GitStep, REFERENCES};
+use crate::git_steps::GitStep;
 use crate::links::resolved;
 use crate::linux::openat::look_at;
 use crate::own_paths::OwnPaths;
@@ -296,7 +296,7 @@ impl Workspace {
             let rest = found.beneath.strip_prefix(place).unwrap_or(place);
             let is_written = || match rest.iter().next() {
                 None => is_repository_written(name),
-                Some(_) if is(REFERENCES) => true,
+                Some(_) if GitStep::of_references(&name.to_ascii_lowercase()).is_some() => true,
                 Some(step) => rest.iter().count() == 1 && is_repository_step(name, step),
             };
             (is_repository_setting(name) || is_written())
@@ -402,9 +402,9 @@ pub(crate) fn may_be_of_git(path: &Path) -> bool {
         || is_replacement(path)
 }
 
-/// Whether a path can be that of a file of a reference.
+/// Whether a path can be that of a file of a reference, or of a log of one.
 fn is_reference(path: &Path) -> bool {
-    path.iter().rev().skip(1).any(|name| name == REFERENCES)
+    path.iter().rev().skip(1).any(|name| GitStep::of_references(name).is_some())
 }
 
 /// Whether references are there by which git shows another object than the one that is asked for.

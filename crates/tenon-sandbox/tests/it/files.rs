@@ -313,7 +313,7 @@ fn protected_names_are_decided_on_the_resolved_place() {
         let allowed = WriteOptions { expected: Expected::Any, protected: ProtectedNames::Allow };
         workspace.write(path, b"x", allowed).unwrap();
     }
-    for path in ["src/config", "src/HEAD", "src/refs/heads/main", "bare/logs/HEAD"] {
+    for path in ["src/config", "src/HEAD", "src/refs/heads/main", "bare/objects/a"] {
         assert!(!workspace.locate(path).unwrap().protected, "{path}");
     }
 }

@@ -11,6 +11,31 @@ fn no_reference_leads_git_to_write_another_file() {
         ("echo 'ref: refs/replace/01' > .git/refs/stash", ".git/refs/stash"),
         ("mkdir -p .git/refs/a/b; echo 'ref: objects/x' > .git/refs/a/b/c", ".git/refs/a/b/c"),
         ("echo 'ref: commondir' > .git/ORIG_HEAD", ".git/ORIG_HEAD"),
+        (
+            "mkdir -p .git/refs/remotes/x; echo '[core]' > .git/refs/remotes/x/config",
+            ".git/refs/remotes/x/config",
+        ),
+        (
+            "mkdir -p .git/refs/x/hooks; (git rev-parse HEAD; echo evil) > .git/refs/x/hooks/h",
+            ".git/refs/x/hooks/h",
+        ),
+        (
+            "mkdir -p .git/logs/refs/x; echo '[core]' > .git/logs/refs/x/config",
+            ".git/logs/refs/x/config",
+        ),
+        (
+            "mkdir -p .git/logs/refs/x/hooks; cp .git/logs/HEAD .git/logs/refs/x/hooks/h; chmod +x .git/logs/refs/x/hooks/h",
+            ".git/logs/refs/x/hooks/h",
+        ),
+        (
+            "d=.git/refs/$(printf 'a/%.0s' $(seq 90)); mkdir -p $d; echo 'ref: commondir' > ${d}z",
+            concat!(
+                ".git/refs/",
+                "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/",
+                "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/",
+                "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/z"
+            ),
+        ),
         ("echo 'ref: commondir' > .git/NOTES_MERGE_REF", ".git/NOTES_MERGE_REF"),
         ("git init -q --bare b; echo 'ref: x/y' > b/refs/heads/main", "b/refs/heads/main"),
         (
