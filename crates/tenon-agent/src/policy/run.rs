@@ -226,7 +226,7 @@ fn may_go_along(parsed: &Parsed, findings: &[Finding], command: &SimpleCommand) 
     must(command)
         || launched_by(parsed, command).any(must)
         || command.program().is_some_and(|name| {
-            ANYWHERE.contains(&name) || launch::is_transparent(command) && starts_one()
+            ANYWHERE.contains(&name) || launch::is_transparent(name) && starts_one()
         })
 }
 
@@ -327,7 +327,8 @@ fn open_in_ask_mode(
         is_plain(command) && allows.iter().any(|rule| rule.allows_command(command))
     };
     let covered = |command: &SimpleCommand| {
-        let transparent = command.launches == Launches::Known && launch::is_transparent(command);
+        let transparent = command.launches == Launches::Known
+            && command.program().is_some_and(launch::is_transparent);
         let is_named = is_plain(command) && writes(command).is_empty();
         let names = |rule: &&Rule| rule.allows_command(command) && (is_named || rule.is_sweeping());
         // What a setting or an option of another command starts is named with that.

@@ -38,8 +38,7 @@ mod starts;
 mod state;
 mod syntax;
 mod terminal;
-pub(crate) mod told;
-mod told_lines;
+mod told;
 mod toolchains;
 mod unsure;
 mod variables;
@@ -52,7 +51,6 @@ mod writers;
 mod writes;
 
 use std::ops::Range;
-use std::rc::Rc;
 
 pub(crate) use folders::Folders;
 pub(crate) use holds::OF_NUMBERS;
@@ -100,10 +98,6 @@ pub(crate) struct SimpleCommand {
     pub piped_from: Option<Range<usize>>,
     /// The file that the shell or the group around it reads, if it reads none of its own.
     pub(crate) reads_from: Option<Word>,
-    /// The text that the shell or the group around it reads, if nothing else is its input.
-    pub(crate) reads_text: Option<Rc<Word>>,
-    /// Its input is that of another descriptor (`<&3`), or what the line writes to a coprocess.
-    pub(crate) reads_descriptor: bool,
     /// Its standard input is a pipe, a text or a file that is no terminal.
     pub(crate) is_fed: bool,
     /// The command that starts this one (`env`, `xargs`, `sh -c`), as an index.
@@ -169,12 +163,6 @@ impl SimpleCommand {
     /// Returns the arguments.
     pub(crate) fn arguments(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
-    }
-
-    /// Returns the text that it reads: of its own, or of a group around it.
-    fn text(&self) -> Option<&Word> {
-        let own = self.redirects.iter().rfind(|one| one.kind == RedirectKind::Text);
-        own.map(|one| &one.target).or(self.reads_text.as_deref())
     }
 
     /// Returns the command for people, unknown parts as `…`.

@@ -3,7 +3,6 @@
 mod benign;
 mod denials;
 mod downloads;
-mod fed;
 mod files;
 mod folders;
 mod forms;

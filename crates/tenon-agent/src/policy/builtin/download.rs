@@ -3,7 +3,7 @@
 use super::Finding;
 use super::held::{Folder, Held, Kind, Source};
 use crate::policy::places::Places;
-use crate::policy::shell::{Parsed, SimpleCommand, Word, shells, told};
+use crate::policy::shell::{Parsed, SimpleCommand, Word, shells};
 
 pub(super) const RULE: &str = "download and run";
 
@@ -70,8 +70,7 @@ fn run(command: &SimpleCommand, held: &Held, places: &Places) -> Option<Source> 
         matches!(word.literal(), Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
     };
     let reads_input = sources && shells::sourced(command).first().is_some_and(is_input);
-    let obeys = name.is_some_and(told::obeys);
-    if reads_input || obeys || interpreter && shells::reads_program(command) {
+    if reads_input || interpreter && shells::reads_program(command) {
         found = found.max(held.read(command, &folder));
     }
     let startup = |(name, _): &&(String, Word)| matches!(name.as_str(), "BASH_ENV" | "ENV");

@@ -13,6 +13,7 @@ use super::input::{copies_input, feeds, is_input};
 use super::launch;
 use super::made::{self, Made, Signs};
 use super::reader;
+use super::shells;
 use super::syntax::{Part, WrittenRedirect};
 use super::variables;
 use super::walk::Walker;
@@ -59,8 +60,8 @@ fn sets(behind: &str) -> bool {
     of_steps || behind.starts_with('[') || left.any(assigns)
 }
 
-/// What is read, the text that is, whether it is no terminal, and whether it is another descriptor.
-pub(super) type Input = (Option<Range<usize>>, Option<Rc<Word>>, bool, bool);
+/// What is read, the text that is, and whether it is no terminal.
+type Input = (Option<Range<usize>>, Option<Rc<Word>>, bool);
 
 /// Programs that give what they start an empty input.
 const CUTTING: &[&str] = &["parallel", "xargs"];
@@ -132,12 +133,9 @@ impl Walker {
 
     /// Lets what a command starts read what the command reads; returns what was read before.
     pub(super) fn enter_input(&mut self, index: usize) -> Input {
-        let state = &self.state;
-        let of_descriptor = state.reads_descriptor;
-        let before = (state.input.clone(), state.text.clone(), state.is_fed, of_descriptor);
+        let before = (self.state.input.clone(), self.state.text.clone(), self.state.is_fed);
         let Some(command) = self.commands.get(index) else { return before };
         self.state.is_fed = command.is_fed;
-        self.state.reads_descriptor = command.reads_descriptor;
         let last = |kind| command.redirects.iter().rfind(|one| one.kind == kind);
         let text = last(RedirectKind::Text).map(|one| Rc::new(one.target.clone()));
         let read = last(RedirectKind::Read).and_then(|one| one.target.unknown().next());
@@ -151,12 +149,6 @@ impl Walker {
         before
     }
 
-    /// Goes back to what was read before.
-    pub(super) fn leave_input(&mut self, (input, text, is_fed, of_descriptor): Input) {
-        (self.state.input, self.state.text) = (input, text);
-        (self.state.is_fed, self.state.reads_descriptor) = (is_fed, of_descriptor);
-    }
-
     /// Lets commands read the file that a group around them reads; returns what was read before, if
     /// that changes.
     pub(super) fn enter_file(&mut self, redirects: &[Redirect]) -> Option<Option<Word>> {
@@ -165,33 +157,24 @@ impl Walker {
         Some(std::mem::replace(&mut self.state.reads, file))
     }
 
-    /// The same with whether what they read is a pipe, a text or a file, and whether it is another
-    /// descriptor.
+    /// The same with whether what they read is a pipe, a text or a file.
     pub(super) fn enter_feed(
         &mut self,
         redirects: &[Redirect],
         written: &[WrittenRedirect],
-    ) -> (bool, bool) {
-        let before = (self.state.is_fed, self.state.reads_descriptor);
-        let copies = copies_input(written);
-        let has_own = redirects.iter().any(is_input);
-        self.state.reads_descriptor = copies || before.1 && !has_own;
-        self.state.is_fed = feeds(redirects).unwrap_or(before.0 || copies);
+    ) -> bool {
+        let before = self.state.is_fed;
+        self.state.is_fed = feeds(redirects).unwrap_or(before || copies_input(written));
         before
     }
 
-    /// Says at a command what it reads, of its own or of what is around it; it is marked already if it
-    /// takes another descriptor for its input.
-    pub(super) fn enter_input_of(&mut self, command: &mut SimpleCommand) {
+    /// Says whether the standard input of a command is a pipe, a text or a file that is no terminal; it is
+    /// marked already if it takes another descriptor for it.
+    pub(super) fn is_fed(&self, command: &SimpleCommand) -> bool {
         let launcher = self.state.launched_by.and_then(|index| self.commands.get(index));
         let launcher = launcher.and_then(SimpleCommand::program);
         let is_cut = launcher.is_some_and(|name| CUTTING.contains(&name));
-        let around = !is_cut && !command.redirects.iter().any(is_input);
-        let is_fed = command.reads_descriptor || self.state.is_fed && !is_cut;
-        command.is_fed = feeds(&command.redirects).unwrap_or(is_fed);
-        command.reads_descriptor |= around && self.state.reads_descriptor;
-        let reads_text = around && command.piped_from.is_none() && !command.words.is_empty();
-        command.reads_text = self.state.text.clone().filter(|_| reads_text);
+        feeds(&command.redirects).unwrap_or(command.is_fed || self.state.is_fed && !is_cut)
     }
 
     /// Returns the file that a command is left to read. `exec` without a command makes its own the
@@ -205,6 +188,22 @@ impl Walker {
         }
         let has_own = command.redirects.iter().any(is_input);
         self.state.reads.clone().filter(|_| !has_own)
+    }
+
+    /// Returns a shell with the text that it is left to read, if it has no input of its own.
+    pub(super) fn with_text(&self, command: &SimpleCommand) -> Option<SimpleCommand> {
+        let target = self.state.text.as_deref()?;
+        let reads = match command.program()? {
+            "." | "source" => true,
+            name => shells::SHELLS.contains(&name) && shells::reads_program(command),
+        };
+        if !reads || command.piped_from.is_some() || command.redirects.iter().any(is_input) {
+            return None;
+        }
+        let mut command = command.clone();
+        let target = target.clone();
+        command.redirects.push(Redirect { kind: RedirectKind::Text, target });
+        Some(command)
     }
 
     /// Says whether the shell itself goes on with what a command reads (`exec < file`).

@@ -12,7 +12,6 @@ use super::made::Signs;
 use super::settings;
 use super::shells;
 use super::shells::SHELLS;
-use super::told;
 use super::walk::{self, Walker};
 use super::word::{Piece, Word};
 use super::{RedirectKind, SimpleCommand};
@@ -74,12 +73,14 @@ fn name(word: &Word) -> Option<String> {
 
 /// Returns what an `echo`, a `printf` or a `cat` of a text writes.
 fn printed(command: &SimpleCommand) -> Option<Content> {
-    if let Some(text) = hidden::said(command) {
-        return Some(Content::Text(text.source()));
+    if let Some(text) = hidden::written(command) {
+        return Some(Content::Text(text));
     }
+    let text = command.redirects.iter().find(|one| one.kind == RedirectKind::Text);
     let escapes = || arguments::made_printed(command.arguments()).signs == Signs::Substitution;
     let is_escaped = |word: &Word| word.prefix().starts_with('-') && word.prefix().contains('e');
     match command.program()? {
+        "cat" => text.map(|one| Content::Text(one.target.source())),
         "echo" if command.arguments().first().is_some_and(is_escaped) && escapes() => {
             Some(Content::Changed)
         }
@@ -186,12 +187,12 @@ impl Walker {
     /// Returns what a command writes to its output and its files; looks at so many others at most.
     fn content(&self, command: &SimpleCommand, left: &mut usize) -> Option<Content> {
         let program = command.program()?;
+        let text = command.redirects.iter().find(|one| one.kind == RedirectKind::Text);
         if let Some(content) = printed(command) {
             return Some(content);
         }
-        let read = match command.text() {
-            _ if command.reads_descriptor => Some(Content::Changed),
-            Some(text) => Some(Content::Text(text.source())),
+        let read = match text {
+            Some(text) => Some(Content::Text(text.target.source())),
             None => self.fed(command, left),
         };
         match program {
@@ -206,15 +207,10 @@ impl Walker {
         }
     }
 
-    /// Returns what a command reads from others: through a pipe, or as files (`< <(…)`, `<(…)`).
+    /// Returns what a command reads from others.
     fn fed(&self, command: &SimpleCommand, left: &mut usize) -> Option<Content> {
         let mut texts = Vec::new();
-        let passes = command.program().is_some_and(|name| PASSERS.contains(&name));
-        let named = command.arguments().iter().filter(|_| passes);
-        let outputs = hidden::read_file(command).into_iter().chain(named);
-        let outputs = outputs.filter(|file| arguments::is_output(file)).flat_map(Word::unknown);
-        let ranges = outputs.map(|unknown| unknown.from.clone()).chain(command.piped_from.clone());
-        for one in ranges.filter_map(|range| self.commands.get(range)).flatten() {
+        for one in self.commands.get(command.piped_from.clone()?)? {
             let Some(rest) = left.checked_sub(1) else { return Some(Content::Changed) };
             *left = rest;
             texts.extend(self.content(one, left));
@@ -223,7 +219,7 @@ impl Walker {
     }
 
     /// Takes in what a command writes, and what it copies.
-    pub(super) fn keep_files(&mut self, command: &SimpleCommand) {
+    fn keep_files(&mut self, command: &SimpleCommand) {
         let mut left = FEED_MAX;
         let content = match command.words.is_empty() {
             // Around a group.
@@ -337,14 +333,9 @@ impl Walker {
         let reads = || -> Vec<Word> {
             let own = command.redirects.iter().filter(|one| one.kind == RedirectKind::Read);
             let piped = command.piped_from.clone().and_then(|from| self.commands.get(from));
-            let passes = |one: &&SimpleCommand| one.program().is_some_and(is_in(PASSERS));
-            let passers = piped.unwrap_or_default().iter().filter(passes);
-            let read = |one: &SimpleCommand| {
-                let read = hidden::read_file(one).cloned();
-                one.arguments().iter().cloned().chain(read).collect::<Vec<_>>()
-            };
+            let cats = piped.unwrap_or_default().iter().filter(|one| one.program() == Some("cat"));
             let files = own.map(|one| one.target.clone()).chain(command.reads_from.clone());
-            files.chain(passers.flat_map(read)).collect()
+            files.chain(cats.flat_map(|cat| cat.arguments().to_vec())).collect()
         };
         let startup = command.assignments.iter().filter(|(name, _)| hidden::is_startup(name));
         let mut files: Vec<_> = startup.map(|(_, file)| file.clone()).collect();
@@ -401,17 +392,6 @@ impl Walker {
         }
     }
 
-    /// Reads what a command is told by a file which the line has written.
-    fn take_told(&mut self, index: usize, command: &SimpleCommand) {
-        for file in told::files(command).iter().filter_map(name) {
-            let text = self.written.get(&file).map(String::as_str).unwrap_or_default();
-            let mut launched = told::in_file(command, text);
-            launched.extend(self.changed.contains(&file).then_some(Launched::Unknown));
-            self.starts(index, &launched);
-            self.launch_all(index, launched);
-        }
-    }
-
     /// Reads the scripts that a command runs and the line has written, each once.
     pub(super) fn run_written(&mut self, index: usize) {
         let makes = |command: &&SimpleCommand| {
@@ -433,7 +413,6 @@ impl Walker {
             self.starts(index, &[Launched::Unknown]);
         }
         self.take_settings(index, &command);
-        self.take_told(index, &command);
         for file in self.scripts(&command).iter().filter_map(name) {
             if self.changed.contains(&file) {
                 self.starts(index, &[Launched::Unknown]);

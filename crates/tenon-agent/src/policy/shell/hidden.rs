@@ -10,7 +10,7 @@ use super::made::Made;
 use super::runners;
 use super::settings;
 use super::word::{Piece, Word};
-use super::{RedirectKind, SimpleCommand};
+use super::{Redirect, RedirectKind, SimpleCommand};
 use crate::policy::quoted;
 
 /// Programs whose output is a text that nobody can see in the command line.
@@ -19,17 +19,6 @@ pub(super) const CHANGERS: &[&str] = &[
     "numfmt", "paste", "perl", "printf", "python", "python3", "rev", "ruby", "sed", "shuf", "stat",
     "tac", "tr",
 ];
-
-/// Programs that print what they read, or some of it, in another form perhaps.
-pub(super) const FILTERS: &[&str] = &[
-    "base32", "base64", "basenc", "bzcat", "cat", "col", "column", "comm", "csplit", "dd", "egrep",
-    "envsubst", "expand", "fgrep", "fmt", "grep", "gunzip", "gzip", "head", "iconv", "join",
-    "less", "m4", "more", "nl", "openssl", "pr", "pv", "rg", "sort", "sponge", "strings", "tail",
-    "tee", "ts", "unexpand", "uniq", "uudecode", "xxd", "xz", "xzcat", "zcat", "zstd", "zstdcat",
-];
-
-/// Names of the input of a command itself.
-const OWN_INPUT: &[&str] = &["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
 /// Programs that print names, or a text by a pattern that they are given, as they find them when they run.
 const NAMERS: &[&str] = &[
@@ -68,17 +57,15 @@ const EVALUATING: &[&str] = &[
 /// Builtins that make an array of a text in parentheses.
 const DECLARATIONS: &[&str] = &["declare", "export", "local", "readonly", "typeset"];
 
-/// Returns whether a shell with these options would run what `text` makes of aliases or of what ran before,
-/// which one that is not interactive does not do by itself.
-pub(super) fn has_aliases(options: &[Word], text: &str) -> bool {
+/// Returns whether a shell with these options would put aliases that `text` defines in the place of
+/// words, which one that is not interactive does not do by itself.
+pub(super) fn has_aliases(options: &[Word], text: &Word) -> bool {
     let expands = |word: &Word| {
         let option = word.prefix();
-        matches!(option, "expand_aliases" | "histexpand" | "history" | "--interactive")
-            || option.starts_with('-') && !option.starts_with("--") && option.contains(['i', 'H'])
+        option == "expand_aliases"
+            || option.starts_with('-') && !option.starts_with("--") && option.contains('i')
     };
-    let is_fc = |word: &str| word == "fc" || word.starts_with('^');
-    let of_history = || text.contains(['!']) || text.split_whitespace().any(is_fc);
-    options.iter().any(expands) && (text.contains("alias") || of_history())
+    options.iter().any(expands) && text.prefix().contains("alias")
 }
 
 /// `mapfile -C command` calls it for the lines that it reads, `compgen -C command` for the words
@@ -316,79 +303,39 @@ pub(super) fn fed(
     feed: &[SimpleCommand],
     same_shell: bool,
 ) -> Vec<Launched> {
-    // What is written there is not looked for.
-    let other = command.reads_descriptor.then_some(Launched::Unknown);
-    let own = command.redirects.iter().find(|one| one.kind == RedirectKind::Read);
-    let around = command.reads_from.as_ref();
-    let is_hidden = |file: &Word| hides(command, file) && !is_own_input(file);
-    let is_open = around.is_some_and(|file| is_descriptor_of(command, file) && !is_own_input(file));
-    if is_open || own.is_some_and(|one| is_hidden(&one.target)) {
+    let reads = |kind| command.redirects.iter().find(move |one| one.kind == kind);
+    if let Some(text) = reads(RedirectKind::Text) {
+        return script(text.target.clone(), same_shell);
+    }
+    let own = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+    let is_own = |file: &Word| file.literal().is_some_and(|file| own.contains(&file));
+    let hides =
+        |file| arguments::is_output(file) || is_descriptor_of(command, file) && !is_own(file);
+    if reads(RedirectKind::Read).is_some_and(|one| hides(&one.target)) {
         return vec![Launched::Unknown];
     }
-    if let Some(text) = command.text() {
-        return other.into_iter().chain(script(text.clone(), same_shell)).collect();
+    // `<&$fd`: what is written there is not looked for.
+    let is_open =
+        |one: &Redirect| one.kind == RedirectKind::Descriptor && one.target.literal().is_none();
+    if command.redirects.iter().any(is_open) {
+        return vec![Launched::Unknown];
     }
-    // A redirect around a group prints nothing.
-    let feed: Vec<_> = feed.iter().filter(|one| !one.words.is_empty()).collect();
-    let texts: Option<Vec<_>> = feed.iter().map(|one| said(one)).collect();
-    let is_changed = |one: &&SimpleCommand| {
-        let changes = one.program().is_some_and(|name| CHANGERS.contains(&name));
-        names(one) || changes || passes_on(one) || one.piped_from.is_some()
+    let texts: Option<Vec<_>> = feed.iter().map(written).collect();
+    let changes = |one: &SimpleCommand| {
+        names(one) || one.program().is_some_and(|name| CHANGERS.contains(&name))
     };
-    let launched = match texts {
+    match texts {
         Some(texts) if texts.is_empty() => Vec::new(),
         Some(texts) => {
-            let whole = texts.iter().fold(Word::default(), |whole, text| whole.joined(text));
-            script(whole, same_shell)
+            let (text, made) = (texts.concat(), Made::default());
+            vec![Launched::Script { text, same_shell, made }]
         }
         // What passes through others is not read here.
-        None if feed.iter().any(is_changed) => vec![Launched::Unknown],
-        None => Vec::new(),
-    };
-    other.into_iter().chain(launched).collect()
-}
-
-/// Returns the file that a command reads, of its own or of a group around it.
-pub(super) fn read_file(command: &SimpleCommand) -> Option<&Word> {
-    let own = command.redirects.iter().find(|one| one.kind == RedirectKind::Read);
-    own.map(|one| &one.target).or(command.reads_from.as_ref())
-}
-
-/// Says whether what is in a file is the output of commands of the line, or what it writes to a descriptor.
-pub(super) fn hides(command: &SimpleCommand, file: &Word) -> bool {
-    arguments::is_output(file) || is_descriptor_of(command, file)
-}
-
-/// Says whether a file is the input of the command itself.
-fn is_own_input(file: &Word) -> bool {
-    file.literal().is_some_and(|file| OWN_INPUT.contains(&file))
-}
-
-/// Says whether a command prints something of a text that the line gives it, in whatever form.
-fn passes_on(command: &SimpleCommand) -> bool {
-    if command.redirects.iter().any(|one| one.kind == RedirectKind::Text) {
-        return true;
-    }
-    let name = command.program().unwrap_or_default();
-    let is_filter = CHANGERS.contains(&name) || FILTERS.contains(&name);
-    let files = || read_file(command).into_iter().chain(command.arguments());
-    let reads = || (command.reads_descriptor || command.text().is_some()) && !names_file(command);
-    is_filter && (reads() || files().any(|file| hides(command, file)))
-}
-
-/// Says whether a command reads a file that it names, and not its input.
-fn names_file(command: &SimpleCommand) -> bool {
-    let is_input = |word: &Word| word.literal() == Some("-") || is_own_input(word);
-    let is_path = |text: &str| text.contains(['.', '/']) && !text.starts_with(['-', '+']);
-    let arguments = command.arguments();
-    let names = match command.program() {
-        Some("cat") => arguments.iter().any(Word::is_no_option),
-        Some("head" | "tail") => {
-            arguments.last().is_some_and(|word| word.literal().is_some_and(is_path))
+        None if feed.iter().any(|one| changes(one) || one.piped_from.is_some()) => {
+            vec![Launched::Unknown]
         }
-        _ => false,
-    };
-    names && !arguments.iter().any(is_input)
+        None => Vec::new(),
+    }
 }
 
 /// Says whether a command prints names of files or programs, or what it is told to say of others.
@@ -411,19 +358,12 @@ fn names(command: &SimpleCommand) -> bool {
 
 /// Returns what a command writes, if the command line says it.
 pub(super) fn written(command: &SimpleCommand) -> Option<String> {
-    said(command)?.literal().map(str::to_owned)
-}
-
-/// Returns the same where parts of it are only known when it runs.
-pub(super) fn said(command: &SimpleCommand) -> Option<Word> {
-    let is_input = |word: &Word| word.literal() == Some("-") || is_own_input(word);
-    let is_cat = match command.program() {
-        Some("cat") => command.arguments().iter().all(is_input),
-        name => name == Some("tee"),
-    };
-    match command.text() {
-        Some(text) if is_cat && !command.reads_descriptor => Some(text.clone()),
-        _ => arguments::printed(command).map(Word::text),
+    let is_cat = command.program() == Some("tee")
+        || command.program() == Some("cat")
+            && command.arguments().iter().all(|word| word.literal() == Some("-"));
+    match command.redirects.iter().find(|one| one.kind == RedirectKind::Text) {
+        Some(text) if is_cat => text.target.literal().map(str::to_owned),
+        _ => arguments::printed(command),
     }
 }
 

@@ -11,12 +11,11 @@ pub(super) fn is_input(redirect: &Redirect) -> bool {
     matches!(redirect.kind, RedirectKind::Read | RedirectKind::Text)
 }
 
-/// Says whether another descriptor is taken for the standard input: `<&3`.
+/// Says whether a descriptor is taken for the standard input: `<&3`.
 pub(super) fn copies_input(written: &[WrittenRedirect]) -> bool {
     written.iter().any(|one| {
-        let is_other =
-            !matches!(&one.target, Target::Word(word) if matches!(word.plain(), Some("-" | "0")));
-        one.operator == Operator::Copy && is_other
+        let closes = matches!(&one.target, Target::Word(word) if word.plain() == Some("-"));
+        one.operator == Operator::Copy && !closes
     })
 }
 

@@ -66,12 +66,7 @@ fn by_name(
             let behind = arguments.iter().position(takes_command);
             let behind = behind.and_then(|at| arguments.get(at + 1).cloned());
             let text = behind.or_else(|| valued(arguments, &["--command"]));
-            let runs = arguments.iter().any(|word| word.literal() == Some("--"));
-            match text {
-                Some(text) => script(text, false),
-                None if runs || !command.is_fed => Vec::new(),
-                None => vec![Launched::Command(interactive(command))],
-            }
+            text.map_or_else(Vec::new, |text| script(text, false))
         }
         "source" | "." => match shells::sourced(command).first() {
             Some(file) if file.literal() == Some("/dev/stdin") => hidden::fed(command, feed, true),
@@ -112,14 +107,6 @@ fn by_name(
             launched
         }
     }
-}
-
-/// Returns the shell that `script` starts for a person, which reads what that reads.
-fn interactive(command: &SimpleCommand) -> SimpleCommand {
-    let reads = |one: &&Redirect| matches!(one.kind, RedirectKind::Text | RedirectKind::Read);
-    let words = ["bash", "-i"].map(Word::text).to_vec();
-    let redirects = command.redirects.iter().filter(reads).cloned().collect();
-    SimpleCommand { words, redirects, ..Default::default() }
 }
 
 fn trap(arguments: &[Word]) -> Vec<Launched> {
@@ -168,19 +155,9 @@ pub(super) fn without_patterns(command: &SimpleCommand) -> Option<Launched> {
     is_other.then(|| Launched::Command(SimpleCommand { words, ..Default::default() }))
 }
 
-/// Options of programs that run others with which they load a file that runs there, too.
-const LOADING: &[(&str, &[&str])] =
-    &[("fakeroot", &["-l", "--lib", "-f", "--faked"]), ("ltrace", &["-l", "--library"])];
-
-/// Says whether a command only runs its arguments, so that a rule for those covers it.
-pub(crate) fn is_transparent(command: &SimpleCommand) -> bool {
+/// Says whether a program only runs its arguments, so that a rule for those covers it.
+pub(crate) fn is_transparent(name: &str) -> bool {
     const PRIVILEGED: &[&str] = &["sudo", "doas", "pkexec", "run0", "chroot", "nsenter", "unshare"];
-    let Some(name) = command.program() else { return false };
-    let loading = LOADING.iter().filter(|(loader, _)| *loader == name);
-    let loads = |(_, options): &(_, &[&str])| valued(command.arguments(), options).is_some();
-    if shells::runs_startup(command) || loading.into_iter().any(loads) {
-        return false;
-    }
     (launcher(name).is_some() && !PRIVILEGED.contains(&name))
         || SHELLS.contains(&name)
         || matches!(name, "eval" | "xargs" | "trap")

@@ -5,7 +5,7 @@
 //! `git log --output` write. What is not listed does not read.
 
 use super::arguments::{git_subcommand, skip_options};
-use super::shells::{self, SHELLS};
+use super::shells::SHELLS;
 use super::variables::chooser;
 use super::{Launches, RedirectKind, SimpleCommand, Word};
 
@@ -111,8 +111,7 @@ pub(crate) fn reads(command: &SimpleCommand) -> bool {
             // What is not known in a script is read as commands.
             let is_known = |word: &Word| word.literal().is_some();
             let is_open = SHELLS.contains(&name) && !arguments.iter().all(is_known);
-            let is_more = is_open || shells::runs_startup(command);
-            return THROUGH.contains(&name) && !is_more && !writes_time(command);
+            return THROUGH.contains(&name) && !is_open && !writes_time(command);
         }
         Launches::Known => return false,
         Launches::Nothing => {}

@@ -3,10 +3,9 @@
 //!
 //! A rule for such a program speaks of what it runs, too.
 
-use super::arguments::{Launched, join, script, skip_options, valued};
+use super::arguments::{Launched, join, script, skip_options};
 use super::given::{aside, behind, line, run, values};
 use super::starters;
-use super::told_lines;
 use super::toolchains;
 use super::word::Word;
 
@@ -390,9 +389,8 @@ pub(super) fn launched(name: &str, arguments: &[Word]) -> Vec<Launched> {
         "fd" | "fdfind" => behind(arguments, &["-x", "-X", "--exec", "--exec-batch"]),
         "ip" => behind(arguments, &["exec"]).into_iter().collect(),
         "socat" => arguments.iter().filter_map(of_socat).collect(),
-        "ex" | "nvim" | "vi" | "view" | "vim" => of_vim(arguments),
+        "vi" | "vim" | "nvim" | "ex" => of_vim(arguments),
         "gdb" | "lldb" => of_debugger(arguments),
-        "strace" => of_strace(arguments),
         "tmux" => of_tmux(arguments),
         "screen" => line(skip_options(arguments, &["-S", "-t", "-c", "-h", "-L", "-s", "-T"])),
         name if OF_SCRIPTS.contains(&name) => {
@@ -463,42 +461,28 @@ fn of_socat(address: &Word) -> Option<Launched> {
     runs.then(|| run(&Word::text(command)))
 }
 
-/// `-c '!command'`, `-sc '%s/a/b/|!command'`, `+'!command'`
+/// `-c '!command'`, `+'!command'`
 fn of_vim(arguments: &[Word]) -> Vec<Launched> {
-    let given = values(arguments, &["-c", "--cmd", "+"], true);
-    let command = |part: &str| {
-        let part = part.trim_start_matches([':', ' ']);
-        let part = part.strip_prefix("silent").unwrap_or(part).trim_start_matches(['!', ' ']);
-        Some(run(&Word::text(told_lines::of_ed(part).unwrap_or(part))))
+    let given = values(arguments, &["-c", "--cmd", "+"], false);
+    let command = |word: &Word| {
+        let text = word.prefix().trim_start_matches([':', ' ']);
+        let text = text.strip_prefix("silent").unwrap_or(text).trim_start_matches(['!', ' ']);
+        word.prefix().contains('!').then(|| run(&Word::text(text)))
     };
-    let of_one = |word: &Word| {
-        let text = word.source();
-        let parts = text.split('|').filter(|part| part.contains('!'));
-        parts
-            .chain([text.as_str()])
-            .filter(|_| text.contains('!'))
-            .filter_map(command)
-            .collect::<Vec<_>>()
-    };
-    given.iter().flat_map(of_one).collect()
+    given.iter().filter_map(command).collect()
 }
 
 /// `-ex 'shell command'`, `-ex '!command'`
 fn of_debugger(arguments: &[Word]) -> Vec<Launched> {
     let given = values(arguments, &["-ex", "-iex", "-eval-command", "--eval-command", "-o"], false);
-    let command = |word: &Word| Some(run(&Word::text(told_lines::of_debugger(word.prefix())?)));
-    given.iter().filter_map(command).collect()
-}
-
-/// `-o '|command'`, `-o '!command'`
-fn of_strace(arguments: &[Word]) -> Vec<Launched> {
-    let options = ["-o", "--output"];
-    let given = values(arguments, &options, true).into_iter().chain(valued(arguments, &options));
-    let command = |file: Word| {
-        let piped = ["|", "!"].iter().find(|sign| file.prefix().starts_with(**sign))?;
-        Some(run(&file.strip_prefix(piped)?))
+    let command = |word: &Word| {
+        let text = word.prefix();
+        let rest = ["shell ", "!", "pipe ", "platform shell "]
+            .iter()
+            .find_map(|start| text.strip_prefix(start))?;
+        Some(run(&Word::text(rest)))
     };
-    given.filter_map(command).collect()
+    given.iter().filter_map(command).collect()
 }
 
 fn of_tmux(arguments: &[Word]) -> Vec<Launched> {

@@ -6,7 +6,6 @@
 use super::SimpleCommand;
 use super::arguments::{Launched, is_output, script, skip_options, valued};
 use super::hidden;
-use super::told;
 use super::word::Word;
 
 /// Shells that take `-c SCRIPT`.
@@ -201,11 +200,8 @@ pub(super) fn launched(
     let read = Invocation::of(shell, arguments);
     let hides = |file: &Word| is_output(file) || hidden::is_descriptor_of(command, file);
     let mut launched = Vec::new();
-    for file in &read.startup {
-        launched.push(match hides(file) {
-            true => Launched::Unknown,
-            false => runs_file(command, file),
-        });
+    if read.startup.iter().any(|file| hides(file)) {
+        launched.push(Launched::Unknown);
     }
     if shell == "fish" {
         let texts = valued(arguments, &["-c", "--command", "-C", "--init-command"]);
@@ -214,7 +210,7 @@ pub(super) fn launched(
     if read.takes_text {
         let Some((text, parameters)) = read.operands.split_first() else { return launched };
         launched.extend(with_parameters(script(text.clone(), false), parameters));
-        if hidden::has_aliases(arguments, &text.source()) {
+        if hidden::has_aliases(arguments, text) {
             launched.push(Launched::Unknown);
         }
         return launched;
@@ -224,34 +220,9 @@ pub(super) fn launched(
     } else if reads_program(command) {
         let name = command.words.first().cloned().into_iter();
         let parameters: Vec<_> = name.chain(read.operands.iter().cloned()).collect();
-        let fed = hidden::fed(command, feed, false);
-        let has_aliases = |one: &Launched| match one {
-            Launched::Script { text, .. } => hidden::has_aliases(arguments, text),
-            _ => false,
-        };
-        let aliases = fed.iter().any(has_aliases).then_some(Launched::Unknown);
-        launched.extend(with_parameters(fed, &parameters).into_iter().chain(aliases));
+        launched.extend(with_parameters(hidden::fed(command, feed, false), &parameters));
     }
     launched
-}
-
-/// Returns what a shell does with a file that it runs first: the same as if it were its script.
-fn runs_file(command: &SimpleCommand, file: &Word) -> Launched {
-    let words = command.words.first().into_iter().chain([file]).cloned().collect();
-    Launched::Command(SimpleCommand { words, ..Default::default() })
-}
-
-/// Shells that run files of the home whatever they are told.
-const OF_HOME: [&str; 4] = ["csh", "fish", "tcsh", "zsh"];
-
-/// Says whether a command is a shell that runs files besides what it is told: one that is given such a
-/// file, or that is for a person.
-pub(crate) fn runs_startup(command: &SimpleCommand) -> bool {
-    let shell = command.program().filter(|name| SHELLS.contains(name));
-    shell.is_some_and(|shell| {
-        let read = Invocation::of(shell, command.arguments());
-        OF_HOME.contains(&shell) || read.is_of_people || !read.startup.is_empty()
-    })
 }
 
 fn with_parameters(launched: Vec<Launched>, parameters: &[Word]) -> Vec<Launched> {
@@ -304,7 +275,7 @@ pub(super) fn runs_input(command: &SimpleCommand) -> bool {
     match command.program() {
         Some("." | "source") => first() == Some("/dev/stdin"),
         Some("at" | "batch" | "crontab" | "parallel" | "xargs") => true,
-        Some(name) => told::is_told(name) || SHELLS.contains(&name) && reads_program(command),
+        Some(name) => SHELLS.contains(&name) && reads_program(command),
         None => false,
     }
 }

@@ -62,7 +62,6 @@ impl Walker {
     /// Takes in what a command within `>(…)` starts by what the command `from` writes there.
     pub(super) fn launch_fed(&mut self, index: usize, from: usize) {
         let Some(reader) = self.commands.get(index).cloned() else { return };
-        self.keep_files(&reader);
         if !shells::runs_input(&reader) {
             return;
         }

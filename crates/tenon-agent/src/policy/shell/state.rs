@@ -260,12 +260,6 @@ impl Walker {
         if is("posix") {
             self.expands_aliases();
         }
-        // What ran before may run again, in another form.
-        let sets = is("-o") && (is("history") || is("histexpand"));
-        let marked = |word: &Word| word.prefix().starts_with('-') && has_letter(word, "H");
-        if sets || arguments.iter().any(marked) {
-            self.doubt(OPTION);
-        }
         if is("keyword") || arguments.iter().any(|word| has_letter(word, "k")) {
             self.doubt(OPTION);
         }

@@ -4,6 +4,7 @@
 //! monitor would never end. Each refusal says what to do instead.
 
 use super::arguments::{git_subcommand, skip_options};
+use super::input::feeds;
 use super::{Parsed, SimpleCommand, Word};
 
 /// A command that needs a terminal.
@@ -140,7 +141,7 @@ fn edits(program: &str, command: &SimpleCommand) -> bool {
     match program {
         "vi" | "vim" | "nvim" | "view" | "ex" => !has(&["--headless"]) && !reads_lines(command),
         "emacs" => !has(&["--batch", "-batch", "--script", "--daemon"]),
-        "ed" => !command.is_fed,
+        "ed" => !is_fed_itself(command),
         "hx" | "helix" | "joe" | "kak" | "mcedit" | "micro" | "nano" | "ne" | "pico"
         | "vimdiff" => true,
         _ => false,
@@ -152,7 +153,13 @@ fn edits(program: &str, command: &SimpleCommand) -> bool {
 fn reads_lines(command: &SimpleCommand) -> bool {
     let has = |letter| has_letter(command.arguments(), letter);
     let by_lines = command.program() == Some("ex") || has('e') || has('E');
-    by_lines && (has('s') || command.is_fed)
+    by_lines && (has('s') || is_fed_itself(command))
+}
+
+/// Says whether a command is fed by a pipe, a text or a file of its own. What is around it could have it run other commands
+/// unseen.
+fn is_fed_itself(command: &SimpleCommand) -> bool {
+    command.is_fed && (command.piped_from.is_some() || feeds(&command.redirects) == Some(true))
 }
 
 const SHELL_VALUED: &[&str] = &["-O", "+O", "-o", "+o", "--init-file", "--rcfile"];

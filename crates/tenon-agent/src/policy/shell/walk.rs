@@ -114,8 +114,6 @@ pub(super) struct State {
     pub(super) text: Option<Rc<Word>>,
     /// What it reads is a pipe, a text or a file that is no terminal.
     pub(super) is_fed: bool,
-    /// What it reads is another descriptor, which the line may write to.
-    pub(super) reads_descriptor: bool,
     /// The shell may read something else: `[ -t 0 ] || exec < file`.
     pub(super) may_read_other: bool,
     pub(super) launched_by: Option<usize>,
@@ -289,8 +287,7 @@ impl Walker {
             self.isolated(|walker| {
                 walker.state.input = input.take();
                 if at > 0 {
-                    let state = &mut walker.state;
-                    (state.reads, state.is_fed, state.reads_descriptor) = (None, true, false);
+                    (walker.state.reads, walker.state.is_fed) = (None, true);
                 }
                 walker.command(stage);
             });
@@ -328,11 +325,10 @@ impl Walker {
                     text.map(|one| Rc::new(one.target.clone())).or_else(|| self.state.text.clone());
                 let text = std::mem::replace(&mut self.state.text, text);
                 let reads = self.enter_file(&redirects);
-                let (is_fed, of_descriptor) = self.enter_feed(&redirects, &command.redirects);
+                let is_fed = self.enter_feed(&redirects, &command.redirects);
                 let fails = self.may_fail(&command.redirects);
                 self.perhaps_done(fails, |walker| walker.compound(kind));
                 (self.state.text, self.state.is_fed) = (text, is_fed);
-                self.state.reads_descriptor = of_descriptor;
                 if let Some(reads) = reads {
                     self.state.reads = reads;
                 }
@@ -378,7 +374,7 @@ impl Walker {
                 self.isolated(|walker| {
                     let state = &mut walker.state;
                     (state.input, state.reads, state.text) = (None, None, None);
-                    (state.is_fed, state.reads_descriptor) = (true, true);
+                    state.is_fed = true;
                     walker.command(command);
                 });
                 self.reads_descriptor(start);
@@ -411,7 +407,7 @@ impl Walker {
             command.assignments.push(assigned);
         }
         command.redirects = self.redirects(redirects);
-        command.reads_descriptor = copies_input(redirects);
+        command.is_fed = copies_input(redirects);
         if let Some(last) = command.words.last() {
             self.values.flow("_", &last.made());
         }
@@ -474,7 +470,7 @@ impl Walker {
         }
         command.piped_from = self.state.input.clone();
         command.launched_by = self.state.launched_by;
-        self.enter_input_of(&mut command);
+        command.is_fed = self.is_fed(&command);
         command.is_aside = self.state.is_aside;
         self.may_mean(perhaps::perhaps(&command));
         let index = self.commands.len();
@@ -482,13 +478,15 @@ impl Walker {
         for sink in &sinks {
             for reader in self.commands.get_mut(sink.clone()).into_iter().flatten() {
                 reader.piped_from.get_or_insert(index..index + 1);
-                (reader.is_fed, reader.reads_text) = (true, None);
+                reader.is_fed = true;
             }
         }
         self.flow_files(&command);
         let read = self.evaluate_read(&command);
         let feed = command.piped_from.clone().and_then(|range| self.commands.get(range));
-        let mut launched = launch::launched(&command, feed.unwrap_or_default(), &read);
+        let reading = self.with_text(&command);
+        let reading = reading.as_ref().unwrap_or(&command);
+        let mut launched = launch::launched(reading, feed.unwrap_or_default(), &read);
         if self.state.drops_patterns {
             launched.extend(launch::without_patterns(&command));
         }
@@ -506,7 +504,7 @@ impl Walker {
         self.launch_all(index, launched);
         self.keep_output(index);
         if !self.keeps_input(index) {
-            self.leave_input(input);
+            (self.state.input, self.state.text, self.state.is_fed) = input;
         }
         sinks.into_iter().flatten().for_each(|reader| self.launch_fed(reader, index));
     }
