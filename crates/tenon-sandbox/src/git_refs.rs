@@ -38,13 +38,19 @@ pub(crate) fn is_symbolic(reference: &[u8]) -> bool {
 }
 
 /// Whether a file is a reference by which git writes no other files than those of branches, tags and the like: a hash, or one
-/// of these. Git takes every name in its directory for a reference, also `commondir`, and every folder in which one is called
-/// `HEAD` for a repository with what else is there, such as `config`.
+/// that stands for one of these. Git takes every folder in which a reference is called `HEAD` for a repository with what else is
+/// there, such as `config`.
+pub(crate) fn is_reference(reference: &[u8]) -> bool {
+    let is_of_hash = |byte: &u8| byte.is_ascii_hexdigit() || is_blank_byte(byte);
+    leads_to_commits(reference)
+        && (is_symbolic(reference)
+            || reference.len() <= REFERENCE_BYTES_MAX && reference.iter().all(is_of_hash))
+}
+
+/// Whether a reference stands for none, or for that of a branch, a tag and the like. Git takes every name in its directory for
+/// one, also `commondir`.
 pub(crate) fn leads_to_commits(reference: &[u8]) -> bool {
-    let Some(target) = reference.strip_prefix(SYMBOLIC) else {
-        return reference.len() <= REFERENCE_BYTES_MAX
-            && reference.iter().all(|byte| byte.is_ascii_hexdigit() || is_blank_byte(byte));
-    };
+    let Some(target) = reference.strip_prefix(SYMBOLIC) else { return true };
     let target = String::from_utf8_lossy(trimmed(target));
     let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
     let rest = target.strip_prefix("refs/").filter(|rest| is_of_commits(rest));
@@ -114,7 +120,7 @@ mod tests {
             (false, "ref: x/refs/heads/main\n"),
             (false, "ref:\n"),
         ] {
-            assert_eq!(leads_to_commits(reference.as_bytes()), sound, "{reference:?}");
+            assert_eq!(is_reference(reference.as_bytes()), sound, "{reference:?}");
         }
         let long = format!("ref: refs/heads/{}", "a".repeat(REFERENCE_BYTES_MAX));
         assert!(is_symbolic(long.as_bytes()) && !leads_to_commits(long.as_bytes()));

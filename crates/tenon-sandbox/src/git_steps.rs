@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::git_blanks::{is_blank, is_blank_byte, trimmed, trimmed_end};
-use crate::git_refs::{has_replacement, is_log, leads_to_commits};
+use crate::git_refs::{has_replacement, is_log, is_reference, leads_to_commits};
 use crate::git_strategies;
 
 /// What a file may have in it.
@@ -29,6 +29,8 @@ pub(crate) enum GitStep {
     Picks,
     /// Settings of a list of picks, with a strategy of git's own if any, and options that it knows.
     PickSettings,
+    /// A reference beside the others, such as `HEAD`: whatever it has, it stands for no file that is none.
+    Head,
     /// What a reference was, from the first time on.
     Log,
     /// A reference, or one that stands for another such.
@@ -95,19 +97,19 @@ const OF_REFERENCES: [(&str, GitStep); 2] = [("logs", GitStep::Log), ("refs", Gi
 
 /// Files beside these folders: most have the hashes of the commits that it is about, one those of all references.
 const BESIDE: [(&str, GitStep); 17] = [
-    ("AUTO_MERGE", GitStep::Reference),
+    ("AUTO_MERGE", GitStep::Head),
     ("BISECT_ANCESTORS_OK", GitStep::Hashes),
     ("BISECT_EXPECTED_REV", GitStep::Hashes),
-    ("BISECT_HEAD", GitStep::Reference),
+    ("BISECT_HEAD", GitStep::Head),
     ("BISECT_LOG", GitStep::Text),
     ("BISECT_START", GitStep::Words),
     ("BISECT_TERMS", GitStep::Words),
     ("CHERRY_PICK_HEAD", GitStep::Hashes),
-    ("HEAD", GitStep::Reference),
+    ("HEAD", GitStep::Head),
     ("MERGE_AUTOSTASH", GitStep::Hashes),
     ("MERGE_HEAD", GitStep::Hashes),
-    ("NOTES_MERGE_PARTIAL", GitStep::Reference),
-    ("NOTES_MERGE_REF", GitStep::Reference),
+    ("NOTES_MERGE_PARTIAL", GitStep::Head),
+    ("NOTES_MERGE_REF", GitStep::Head),
     ("ORIG_HEAD", GitStep::Hashes),
     ("REBASE_HEAD", GitStep::Hashes),
     ("REVERT_HEAD", GitStep::Hashes),
@@ -180,7 +182,7 @@ impl GitStep {
 
     /// Whether git writes it by names that others choose.
     pub(crate) fn is_of_references(self) -> bool {
-        matches!(self, Self::Log | Self::Reference)
+        matches!(self, Self::Head | Self::Log | Self::Reference)
     }
 
     /// Returns what a path ends with: such a folder and such a file in it.
@@ -202,8 +204,9 @@ impl GitStep {
             }
             Self::Patch => is_patch(bytes),
             Self::PickSettings => std::str::from_utf8(bytes).is_ok_and(git_strategies::has_own),
+            Self::Head => leads_to_commits(bytes),
             Self::Log => is_log(bytes),
-            Self::Reference => leads_to_commits(bytes),
+            Self::Reference => is_reference(bytes),
             Self::Refs => !has_replacement(bytes),
             Self::SigningOption => is_signing_option(bytes),
             Self::Strategy => git_strategies::is_own(&String::from_utf8_lossy(bytes)),

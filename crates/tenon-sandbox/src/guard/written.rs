@@ -53,7 +53,7 @@ pub(super) fn may_be_left(place: &Place, item: &Item) -> bool {
 fn is_plain_link(place: &Place, item: &Item) -> bool {
     let Content::Link(target) = &item.content else { return false };
     let reference = [b"ref: ", target.as_bytes()].concat();
-    place.git_step() == Some(GitStep::Reference)
+    place.git_step() == Some(GitStep::Head)
         && place.beneath().file_name() == Some(OsStr::new("HEAD"))
         && leads_to_commits(&reference)
 }
