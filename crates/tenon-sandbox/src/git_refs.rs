@@ -41,10 +41,13 @@ pub(crate) fn is_symbolic(reference: &[u8]) -> bool {
 /// that stands for one of these. Git takes every folder in which a reference is called `HEAD` for a repository with what else is
 /// there, such as `config`.
 pub(crate) fn is_reference(reference: &[u8]) -> bool {
-    let is_of_hash = |byte: &u8| byte.is_ascii_hexdigit() || is_blank_byte(byte);
-    leads_to_commits(reference)
-        && (is_symbolic(reference)
-            || reference.len() <= REFERENCE_BYTES_MAX && reference.iter().all(is_of_hash))
+    let is_plain = || reference.len() <= REFERENCE_BYTES_MAX && are_hashes(reference);
+    leads_to_commits(reference) && (is_symbolic(reference) || is_plain())
+}
+
+/// Whether there is nothing but hashes, or the beginnings of such.
+pub(crate) fn are_hashes(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| byte.is_ascii_hexdigit() || is_blank_byte(byte))
 }
 
 /// Whether a reference stands for none, or for that of a branch, a tag and the like. Git takes every name in its directory for

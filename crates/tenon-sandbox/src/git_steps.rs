@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::git_blanks::{is_blank, is_blank_byte, trimmed, trimmed_end};
-use crate::git_refs::{has_replacement, is_log, is_reference, leads_to_commits};
+use crate::git_refs::{are_hashes, has_replacement, is_log, is_reference, leads_to_commits};
 use crate::git_strategies;
 
 /// What a file may have in it.
@@ -223,10 +223,6 @@ impl GitStep {
 /// Whether a repository's own directory has such files in a folder of this very name.
 pub(crate) fn has_steps(folder: &OsStr) -> bool {
     STEPS.iter().any(|(above, _, _)| folder == *above)
-}
-
-fn are_hashes(bytes: &[u8]) -> bool {
-    bytes.iter().all(|byte| byte.is_ascii_hexdigit() || is_blank_byte(byte))
 }
 
 /// Whether all are such options, each in single quotes, as git writes them.

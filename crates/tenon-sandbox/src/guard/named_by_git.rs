@@ -6,14 +6,12 @@
 //! says where a repository is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::Guard;
 use super::alternates;
 use super::folder::open_folder_at;
-use super::item::{Content, Item, open_to_read};
+use super::item::{Content, Item, start_of};
 use super::limits::Limits;
 use super::others::Others;
 use super::place::Place;
@@ -226,17 +224,10 @@ impl Guard {
 fn leads_elsewhere(place: &Place, item: &Item) -> bool {
     match &item.content {
         Content::File(Some(bytes)) => bytes.starts_with(POINTER),
-        Content::File(None) => start_of(place).is_some_and(|start| start == POINTER),
+        Content::File(None) => open_folder_at(place.root())
+            .and_then(|top| start_of(&top, place.beneath()))
+            .is_ok_and(|(_, start)| start.starts_with(POINTER)),
         Content::Folder => false,
         Content::Link(_) | Content::Other => true,
     }
-}
-
-/// Returns as much of the beginning of a file; `None` if it cannot be read.
-fn start_of(place: &Place) -> Option<Vec<u8>> {
-    let top = open_folder_at(place.root()).ok()?;
-    let file = File::from(open_to_read(&top, place.beneath()).ok()?);
-    let mut start = Vec::new();
-    file.take(POINTER.len() as u64).read_to_end(&mut start).ok()?;
-    Some(start)
 }
