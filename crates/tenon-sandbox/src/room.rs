@@ -3,13 +3,13 @@
 //!
 //! The kernel counts no process's share of a file system for us, so what is measured is the room of all:
 //! whoever else writes there meanwhile counts as well, and what is told says so. Not counted are copies
-//! that this process makes for undo. A file with holes takes what it has, and what is deleted gives back.
+//! that this process makes there for undo. A file with holes takes what it has, and what is deleted gives back.
 //! Between two looks a command writes what it can; only what it wants to reserve is known before.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -33,19 +33,28 @@ const RESERVE_NAMES_MAX: u64 = 100_000;
 /// With less than this a write of some length finds none.
 const ROOM_BYTES_MIN: u64 = 64 << 20;
 
-/// What this process copied for undo, in bytes.
-static COPIED: AtomicU64 = AtomicU64::new(0);
+/// What this process copied for undo to each file system, in bytes.
+static COPIED: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
 
-/// Runs a copy for undo, which counts to no command: from its beginning on, and if it fails not at all.
-pub(crate) fn own_copy<E>(bytes: u64, copy: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-    COPIED.fetch_add(bytes, Ordering::Relaxed);
-    copy().inspect_err(|_| {
-        COPIED.fetch_sub(bytes, Ordering::Relaxed);
-    })
+/// Runs a copy for undo to `target`, which counts to no command: from its beginning on, and if it fails not at all.
+pub(crate) fn own_copy(
+    target: impl AsFd,
+    bytes: u64,
+    copy: impl FnOnce() -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    let device = fstat(target)?.st_dev;
+    let count = |change: fn(u64, u64) -> u64| {
+        let mut copied = COPIED.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = copied.entry(device).or_default();
+        *known = change(*known, bytes);
+    };
+    count(u64::saturating_add);
+    copy().inspect_err(|_| count(u64::saturating_sub))
 }
 
-fn copied_bytes() -> u64 {
-    COPIED.load(Ordering::Relaxed)
+fn copied_bytes(device: u64) -> u64 {
+    let copied = COPIED.lock().unwrap_or_else(PoisonError::into_inner);
+    copied.get(&device).copied().unwrap_or_default()
 }
 
 /// Where a command may write to the machine's file systems, and how much.
@@ -199,7 +208,6 @@ pub fn has_room(folder: &Path) -> bool {
 pub(crate) struct Room {
     file_systems: Vec<FileSystem>,
     bytes_max: u64,
-    copied_before: u64,
     refused: Mutex<Option<RoomTaken>>,
 }
 
@@ -210,6 +218,7 @@ struct FileSystem {
     handle: OwnedFd,
     device: u64,
     before: Free,
+    copied_before: u64,
 }
 
 /// What an ordinary user may still take of a file system.
@@ -229,8 +238,7 @@ impl Room {
                 file_systems.push(found);
             }
         }
-        let copied_before = copied_bytes();
-        Self { file_systems, bytes_max: limit.bytes_max, copied_before, refused: Mutex::default() }
+        Self { file_systems, bytes_max: limit.bytes_max, refused: Mutex::default() }
     }
 
     /// Returns what is over the bound.
@@ -250,7 +258,7 @@ impl Room {
     }
 
     fn over(&self, known: &FileSystem, more: u64) -> Option<RoomTaken> {
-        let copied = copied_bytes().saturating_sub(self.copied_before);
+        let copied = copied_bytes(known.device).saturating_sub(known.copied_before);
         let (before, left) = (known.before, Free::of(&known.handle).ok()?);
         let taken = before.bytes.saturating_sub(left.bytes).saturating_sub(copied);
         let taken = taken.saturating_add(more);
@@ -276,7 +284,8 @@ impl FileSystem {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(folder, flags, Mode::empty()).ok()?;
         let (device, before) = (fstat(&handle).ok()?.st_dev, Free::of(&handle).ok()?);
-        Some(Self { folder: folder.clone(), handle, device, before })
+        let copied_before = copied_bytes(device);
+        Some(Self { folder: folder.clone(), handle, device, before, copied_before })
     }
 }
 
@@ -349,22 +358,31 @@ impl RoomWatch {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::MemfdFlags;
+
     use super::*;
 
     /// As if there had been so much more where temporary files are.
     fn room(more: u64, bytes_max: u64) -> Room {
         let mut known = FileSystem::of(&std::env::temp_dir()).unwrap();
         known.before.bytes = known.before.bytes.saturating_add(more);
-        let (file_systems, copied_before) = (vec![known], copied_bytes());
-        Room { file_systems, bytes_max, copied_before, refused: Mutex::default() }
+        Room { file_systems: vec![known], bytes_max, refused: Mutex::default() }
     }
 
     #[test]
     fn what_was_taken_is_over_the_limit_or_under_it() {
         assert_eq!(room(0, u64::MAX).taken(), None);
-        let taken = room(1 << 40, 1 << 39).taken().unwrap();
+        let room = room(1 << 40, 1 << 39);
+        let taken = room.taken().unwrap();
         assert_eq!(taken.bound, RoomBound::Limit { bytes: 1 << 39 });
         assert!(taken.taken_bytes > 1 << 39, "{taken:?}");
+        // A copy for undo on another file system leaves no more of this one.
+        let elsewhere = rustix::fs::memfd_create("elsewhere", MemfdFlags::CLOEXEC).unwrap();
+        own_copy(elsewhere, 1 << 40, || Ok(())).unwrap();
+        assert!(room.taken().is_some());
+        let here = tempfile::tempfile().unwrap();
+        own_copy(here, 1 << 40, || Ok(())).unwrap();
+        assert_eq!(room.taken(), None);
     }
 
     #[test]

@@ -138,7 +138,7 @@ fn make_hole(target: &File, at: u64, length: u64) -> Result<bool, Errno> {
 
 /// As [`copy_part`], whatever the bytes are.
 fn copy_bytes(source: &File, target: &File, from: u64, end: u64, to: u64) -> Result<(), Errno> {
-    own_copy(end.saturating_sub(from), || move_bytes(source, target, from, end, to))
+    own_copy(target, end.saturating_sub(from), || move_bytes(source, target, from, end, to))
 }
 
 fn move_bytes(source: &File, target: &File, from: u64, end: u64, to: u64) -> Result<(), Errno> {
