@@ -22,7 +22,7 @@ use crate::own_paths::OwnPaths;
 
 /// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
 /// there, one in the other.
-const NAMES: [&str; 84] = [
+const NAMES: [&str; 111] = [
     ".tenon",
     // direnv runs it in whoever's shell comes by.
     ".envrc",
@@ -79,16 +79,23 @@ const NAMES: [&str; 84] = [
     ".gvimrc",
     ".nvimrc",
     ".nvim.lua",
-    // What R, GHCi, IEx, irb, Octave, pdb, perl's debugger and Pry begin with in the folder in which they are started.
+    // What R, GHCi, IEx, irb, OCaml, Octave, pdb, perl's debugger, Pry, Byebug and PsySH begin with in the folder in which
+    // they are started.
     ".Rprofile",
     ".Renviron",
+    // May have a function `.First`.
+    ".RData",
     ".ghci",
     ".iex.exs",
     ".irbrc",
+    "_irbrc",
+    ".ocamlinit",
     ".octaverc",
     ".pdbrc",
     ".perldb",
     ".pryrc",
+    ".byebugrc",
+    ".psysh.php",
     // `initializeCommand` runs on the machine, before there is a container.
     ".devcontainer",
     ".devcontainer.json",
@@ -99,9 +106,20 @@ const NAMES: [&str; 84] = [
     ".cursor/mcp.json",
     ".cursor/hooks.json",
     ".cursor/hooks",
+    ".cursor/cli.json",
+    ".cursor/worktrees.json",
     ".gemini/settings.json",
+    ".gemini/hooks",
+    ".gemini/policies",
+    ".gemini/.env",
     ".codex/config.toml",
     ".codex/hooks.json",
+    ".codex/rules",
+    ".codex/environments",
+    ".factory/settings.json",
+    ".factory/settings.local.json",
+    ".factory/hooks",
+    ".factory/mcp.json",
     ".github/hooks",
     ".clinerules/hooks",
     ".windsurf/hooks.json",
@@ -112,27 +130,43 @@ const NAMES: [&str; 84] = [
     ".opencode/plugins",
     ".opencode/tool",
     ".opencode/tools",
+    ".pi/extensions",
+    // Packages of extensions, which are installed where they are missing, and what was.
+    ".pi/settings.json",
+    ".pi/npm",
+    ".pi/git",
     // Linters and tests that run after each edit.
     ".aider.conf.yml",
     ".roo/mcp.json",
     ".kilocode/mcp.json",
     ".amazonq/mcp.json",
     ".junie/mcp",
+    ".amazonq/cli-agents",
+    ".continue/mcpServers",
+    ".trae/mcp.json",
+    ".kiro/agents",
     ".kiro/hooks",
     ".kiro/settings",
     ".qwen/settings.json",
+    ".qwen/settings.local.json",
+    ".qwen/hooks",
+    ".qwen/.env",
     "crush.json",
     ".crush.json",
 ];
 
 /// Protected as [`NAMES`] are, but not read-only for commands: git has to write them where it switches to another
 /// branch, and `npm install` has husky write anew what is there.
-const WRITABLE: [&str; 50] = [
+const WRITABLE: [&str; 54] = [
     // Texts for models with commands that run before the model reads them (`` !`command` ``), hooks and servers of their
     // own, and, in extensions, servers.
     ".claude/agents",
     ".claude/skills",
+    ".gemini/agents",
     ".gemini/extensions",
+    ".qwen/agents",
+    ".qwen/extensions",
+    ".codex/agents",
     ".opencode/agent",
     ".opencode/agents",
     ".opencode/skill",
