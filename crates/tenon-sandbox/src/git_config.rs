@@ -184,6 +184,21 @@ pub(crate) fn included(bytes: &[u8]) -> Vec<String> {
     found.map(|entry| entry.value).collect()
 }
 
+/// Returns settings without those that lead to a place on this machine by where the settings are; but for those of which
+/// `leads_as_before` says, given name and value, that they lead there still. `None` for what cannot be read for sure.
+pub(crate) fn without_relative(
+    bytes: &[u8],
+    leads_as_before: impl Fn(&str, &str) -> bool,
+) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let entries = entries(text)?;
+    let is_left_out = |entry: &&Entry| {
+        entry.relative_way().is_some_and(|way| !leads_as_before(&entry.shown(), way))
+    };
+    let places = entries.iter().filter(is_left_out).map(|entry| with_blanks(text, &entry.place));
+    without(text, &places.collect::<Vec<_>>()).map(String::into_bytes)
+}
+
 /// Returns the settings that run a program, for all that is known, in a file at `path` that holds `after`
 /// and did not where it held `before`, each with its value; none where it is no file of git's settings by
 /// its name, or cannot be read for sure.

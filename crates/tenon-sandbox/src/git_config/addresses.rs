@@ -17,6 +17,19 @@ impl Entry {
         self.has_plain_name() && may_be_address(&self.value)
     }
 
+    /// Returns the way to a place on this machine that it says, if that counts from where the settings are.
+    pub(super) fn relative_way(&self) -> Option<&str> {
+        let is_tree = self.key() == ("core", None, "worktree");
+        let way = match is_tree || self.is_local_address() {
+            true => Some(self.value.as_str()),
+            false => self.remote(),
+        };
+        let is_whole = |way: &str| {
+            way.starts_with(['/', '~']) || way.to_ascii_lowercase().starts_with("file:")
+        };
+        way.filter(|way| !is_whole(way))
+    }
+
     pub(super) fn has_plain_name(&self) -> bool {
         self.subsection.as_deref().is_none_or(is_plain)
     }

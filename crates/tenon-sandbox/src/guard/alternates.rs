@@ -5,9 +5,10 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::item::{Content, Item};
+use super::moves::plain;
 use super::place::{Place, is_repository_root};
 use crate::links::resolved;
 
@@ -36,6 +37,13 @@ pub(super) fn may_say(
         && said.iter().all(|line| known.contains(line) || leads_beneath(line))
 }
 
+/// Returns the lines of a file that name a folder for which this holds.
+pub(super) fn only(bytes: &[u8], holds: impl Fn(&Path) -> bool) -> Vec<u8> {
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    let way = |line: &&[u8]| holds(Path::new(OsStr::from_bytes(line.trim_ascii_end())));
+    lines.filter(way).flatten().copied().collect()
+}
+
 /// Returns the folders of objects that a file names.
 pub(super) fn named(file: &Path, item: &Item) -> Vec<PathBuf> {
     lines(Some(item)).filter_map(|line| folder(file, line)).collect()
@@ -62,12 +70,5 @@ fn is_of_repository(path: &Path) -> bool {
 /// Whether a folder is beneath the roots by its name and by where that leads.
 fn is_in(path: &Path, roots: &[PathBuf]) -> bool {
     let is_in_root = |path: &Path| roots.iter().any(|root| path.starts_with(root));
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            part => plain.push(part),
-        }
-    }
-    is_in_root(&plain) && resolved(path).is_some_and(|(end, _)| is_in_root(&end))
+    is_in_root(&plain(path)) && resolved(path).is_some_and(|(end, _)| is_in_root(&end))
 }

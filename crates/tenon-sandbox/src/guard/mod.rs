@@ -435,7 +435,8 @@ impl Guard {
         let copies = LazyCell::new(|| Copies::of(&self.before, &self.roots));
         // What is too much comes first: a link may stand where a folder was.
         for (place, item) in &after {
-            let before = self.before.get(moved.get(place).unwrap_or(place));
+            let before = self.counted_before(place, item, &moved);
+            let before = before.as_deref();
             let is_same = before.is_some_and(|before| before.is_same(item))
                 || self.is_ordinary(place, before, Some(item));
             if may(place) || item.is_folder() || is_same || written::may_be_left(place, item) {

@@ -1,11 +1,12 @@
-//! Files that settings of git name: what they include, where addresses of repositories on this machine lead, and where
-//! repositories have their files.
+//! Files that settings of git, and its `.git` files, name: what they include, where addresses of repositories on this machine
+//! lead, and where repositories have their files or are themselves.
 //!
 //! Git reads from such an address with a person's rights, into the workspace, and pushes to there. So what comes to stand
 //! where it leads is looked at as long as the settings name it: a link would lead elsewhere, and so would a file that
 //! says where a repository is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::Guard;
@@ -17,7 +18,7 @@ use super::others::Others;
 use super::place::Place;
 use super::place::is_repository_root;
 use super::scan::{DEPTH_MAX, Scan, Stamps, link_above, look};
-use super::submodule::tree_of;
+use super::submodule::{tree_of, way_of};
 use super::work_trees::tops_of;
 use crate::git_addresses::paths;
 use crate::git_config::local_addresses;
@@ -87,6 +88,7 @@ impl Guard {
                 }
             }
         }
+        found.extend(self.repositories_elsewhere());
         let folders = self.alternates();
         let files = folders.iter().map(|folder| folder.join(alternates::FILE));
         for path in folders.iter().cloned().chain(files) {
@@ -110,6 +112,17 @@ impl Guard {
         for (place, item) in self.links_in_alternates() {
             self.before.entry(place).or_insert(item);
         }
+    }
+
+    /// Returns the places to which `.git` files that were found lead, and the links on the way.
+    fn repositories_elsewhere(&self) -> BTreeSet<(usize, Place)> {
+        let is_pointer = |place: &Place| place.beneath().file_name() == Some(OsStr::new(".git"));
+        let pointers = self.before.iter().filter(|(place, _)| is_pointer(place));
+        let led = pointers.filter_map(|(place, item)| {
+            resolved(&place.path().parent()?.join(way_of(item.bytes()?)?))
+        });
+        let names = led.flat_map(|(end, links)| links.into_iter().chain([end]));
+        names.filter_map(|name| Place::included(&name, &self.roots)).map(|it| (0, it)).collect()
     }
 
     /// Returns the folders of objects that repositories have besides their own, and that these have, as git follows them.

@@ -239,7 +239,10 @@ impl Said {
             return None;
         }
         match self.items.get(path) {
-            Some((_, item)) => Some(Some(item)),
+            Some((known, item)) => {
+                let is_named = self.included.iter().any(|included| included == path);
+                Some(known.counts_as(place, is_named).then_some(item))
+            }
             None => self.has_looked_at(place, path).then_some(None),
         }
     }

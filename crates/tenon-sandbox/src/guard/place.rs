@@ -111,9 +111,19 @@ impl Place {
             .then(|| self.beneath.iter().skip(self.repository).collect())
     }
 
+    /// Returns the repository's own directory that it is in, beneath its root, which may be that itself.
+    pub(super) fn repository(&self) -> PathBuf {
+        self.beneath.iter().take(self.repository).collect()
+    }
+
     pub(super) fn repository_is_there(&self) -> bool {
-        let place: PathBuf = self.beneath.iter().take(self.repository).collect();
-        rustix::fs::lstat(self.root.join(place)).is_ok()
+        rustix::fs::lstat(self.root.join(self.repository())).is_ok()
+    }
+
+    /// Whether what was at a place as this one counts at the same place as another, where settings may have named it: what was
+    /// looked at for an address alone was nobody's setting.
+    pub(super) fn counts_as(&self, other: &Self, is_named: bool) -> bool {
+        !self.is_included() || is_named || other.is_included()
     }
 
     /// Returns the folder that a protected name is in, and the way from there; none for what settings

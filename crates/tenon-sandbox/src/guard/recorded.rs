@@ -1,7 +1,7 @@
 //! What the journal says of commands, where there are more folders than a look goes through: what
 //! they touched is looked at one by one, and how it was is asked there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -10,13 +10,13 @@ use rustix::fs::{FileType, Stat};
 use super::folder::{look_at, open_folder_at};
 use super::item::{Content, FILE_BYTES_MAX, Item};
 use super::limits::Limits;
-use super::place::{Place, has_others};
+use super::place::{Place, Way, has_others, is_way};
 use super::scan::{BYTES_MAX, Scan, Stamps};
 use super::touched::Role;
 use crate::journal::{
     AllTouched, Before, Came, Checkpoint, Kept, LeftBehind, Moment, ReadLimits, Touched,
 };
-use crate::workspace::{above_listed, makes_repository};
+use crate::workspace::{above_listed, makes_one, makes_repository};
 
 /// What is read of how things were.
 pub(super) const LIMITS: ReadLimits = ReadLimits { each: FILE_BYTES_MAX, all: BYTES_MAX as u64 };
@@ -26,9 +26,45 @@ pub(super) const LIMITS: ReadLimits = ReadLimits { each: FILE_BYTES_MAX, all: BY
 pub(super) struct Recorded {
     pub(super) before: Vec<(Place, Item)>,
     firsts: BTreeMap<Place, First>,
+    made: Made,
     pub(super) after: BTreeMap<Place, Item>,
     /// Whether there may be more.
     pub(super) has_gaps: bool,
+}
+
+/// What commands made that has git take the folder around it for a repository.
+#[derive(Default)]
+pub(super) struct Made(BTreeSet<PathBuf>);
+
+impl Made {
+    fn of<'a>(touched: impl IntoIterator<Item = &'a AllTouched>) -> Self {
+        let names = touched.into_iter().flat_map(|touched| &touched.names);
+        let is_made = |name: &&Touched| {
+            name.came == Came::Made && name.beneath.file_name().is_some_and(makes_repository)
+        };
+        Self(names.filter(is_made).map(|name| name.root.join(&name.beneath)).collect())
+    }
+
+    /// Returns what these commands made.
+    pub(super) fn by(checkpoints: &[Checkpoint]) -> Self {
+        let makes = |_: &Path, beneath: &Path| beneath.file_name().is_some_and(makes_repository);
+        let touched = checkpoints.iter().map(|checkpoint| checkpoint.touched(&makes, LIMITS));
+        Self::of(&touched.collect::<Vec<_>>())
+    }
+
+    /// Whether a folder was a repository's own, or might have had such, without what they made: what was in another was
+    /// nobody's setting.
+    pub(super) fn was_repository(&self, root: &Path, folder: &Path) -> bool {
+        let path = root.join(folder);
+        let was_there = |name: &str| {
+            let path = path.join(name);
+            !self.0.contains(&path) && rustix::fs::lstat(&path).is_ok()
+        };
+        path.ends_with(".git")
+            || is_way(root, folder, Way::Repository)
+            || is_way(root, folder, Way::Others)
+            || makes_one(was_there)
+    }
 }
 
 /// Looks at what these commands touched.
@@ -38,10 +74,15 @@ pub(super) fn recorded(
     since: Option<Moment>,
 ) -> Recorded {
     let mut scan = Scan::new(known, Stamps::HoldIn(&[]), Limits::TOUCHED);
-    let mut all = Recorded::default();
-    for checkpoint in checkpoints {
+    let touched = |checkpoint: &Checkpoint| {
         let tops = Tops::open(checkpoint.roots());
         let touched = checkpoint.touched(&|root, beneath| tops.matters(root, beneath), LIMITS);
+        (tops, touched)
+    };
+    let touched: Vec<(Tops, AllTouched)> = checkpoints.iter().map(touched).collect();
+    let mut all =
+        Recorded { made: Made::of(touched.iter().map(|(_, it)| it)), ..Recorded::default() };
+    for (tops, touched) in touched {
         all.has_gaps |= touched.has_gaps;
         all.look(&mut scan, &tops, touched);
     }
@@ -54,6 +95,7 @@ pub(super) fn left(left: &LeftBehind, roots: Vec<PathBuf>) -> Recorded {
     let mut scan = Scan::new(&known, Stamps::HoldIn(&[]), Limits::TOUCHED);
     let mut all = Recorded::default();
     let touched = left.touched(&|root, beneath| tops.matters(root, beneath), LIMITS);
+    all.made = Made::of([&touched]);
     all.look(&mut scan, &tops, touched);
     all.end(scan, None)
 }
@@ -112,7 +154,7 @@ impl Recorded {
                 self.firsts.entry(place).or_default().is_made = true;
             }
             let changed = name.before.as_ref().and_then(|before| before.changed);
-            if let Some((place, item)) = before(scan, top, name) {
+            if let Some((place, item)) = before(scan, top, name, &self.made) {
                 self.firsts.entry(place).or_default().take(changed, item);
             }
         }
@@ -194,7 +236,7 @@ pub(super) fn place_as(role: Role, root: &Path, beneath: &Path) -> Option<Place>
 }
 
 /// Returns how a name was, unless it may be as it is.
-fn before(scan: &Scan<'_>, top: &OwnedFd, name: Touched) -> Option<(Place, Item)> {
+fn before(scan: &Scan<'_>, top: &OwnedFd, name: Touched, made: &Made) -> Option<(Place, Item)> {
     let Touched { root, beneath, before: Some(before), .. } = name else { return None };
     let is_file = |stat: Stat| !FileType::from_raw_mode(stat.st_mode).is_dir();
     let is_there = look_at(top, &beneath).and_then(rustix::fs::fstat).is_ok_and(is_file);
@@ -202,6 +244,10 @@ fn before(scan: &Scan<'_>, top: &OwnedFd, name: Touched) -> Option<(Place, Item)
         Role::Setting(depth) => {
             // Only a link to others matters itself.
             if !is_there && beneath.iter().nth(depth).is_some_and(has_others) {
+                return None;
+            }
+            let repository: PathBuf = beneath.iter().take(depth).collect();
+            if !made.was_repository(&root, &repository) {
                 return None;
             }
             depth

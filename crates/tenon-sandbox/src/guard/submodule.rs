@@ -14,8 +14,13 @@ use crate::workspace::makes_one;
 
 /// Returns the directory to which a `.git` file in a folder leads, as it is now.
 pub(super) fn repository_of(folder: &Path, pointer: &[u8]) -> Option<PathBuf> {
-    let target = OsStr::from_bytes(without_line_ends(pointer.strip_prefix(b"gitdir: ")?));
-    folder.join(target).canonicalize().ok()
+    folder.join(way_of(pointer)?).canonicalize().ok()
+}
+
+/// Returns the way to a repository that a `.git` file says.
+pub(super) fn way_of(pointer: &[u8]) -> Option<&Path> {
+    let way = without_line_ends(pointer.strip_prefix(b"gitdir: ")?);
+    Some(Path::new(OsStr::from_bytes(way)))
 }
 
 /// Returns the folder that settings of a repository, which is in another folder, say its files are in.

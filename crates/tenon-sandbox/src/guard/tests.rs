@@ -12,6 +12,7 @@ mod references;
 mod room;
 mod settings;
 mod submodules;
+mod ways;
 mod within;
 mod written;
 

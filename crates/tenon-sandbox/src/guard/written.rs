@@ -15,7 +15,7 @@ use super::folder::open_folder_at;
 use super::item::{Content, Item, RUN, open_to_read};
 use super::merge::{hash_in, of_stash};
 use super::place::Place;
-use super::recorded::{LIMITS, told};
+use super::recorded::{LIMITS, Made, told};
 use super::scan::look;
 use crate::git_config;
 use crate::git_index::GitIndexFormat;
@@ -247,7 +247,9 @@ impl Guard {
         let matters =
             |root: &Path, beneath: &Path| root == place.root() && beneath == place.beneath();
         let is_reference = place.git_step().is_some_and(GitStep::is_of_references);
-        let recorded = self.checkpoints.iter().filter(|_| is_reference);
+        let was_one =
+            || Made::by(&self.checkpoints).was_repository(place.root(), &place.repository());
+        let recorded = self.checkpoints.iter().filter(|_| is_reference && was_one());
         recorded
             .flat_map(|checkpoint| checkpoint.touched(&matters, LIMITS).names)
             .find_map(|touched| touched.before.map(told))
