@@ -161,6 +161,23 @@ const CASES: &[Case] = &[
         ],
         "test ! -e x/commondir",
     ),
+    // What was there before was no setting, and no reference.
+    case(
+        "",
+        &[
+            "mkdir -p x/objects x/refs; git config -f x/config core.fsmonitor evil",
+            "cp x/config c; cat c > x/config; rm c; echo 'ref: refs/heads/m' > x/HEAD",
+        ],
+        "! grep -q evil x/config",
+    ),
+    case(
+        "",
+        &[
+            "git init -q --bare x; mv x/HEAD h; mkdir -p x/refs/remotes/o; echo 'ref: commondir' > x/refs/remotes/o/a",
+            "mv h x/HEAD; echo 'ref: commondir ' > x/refs/remotes/o/a",
+        ],
+        "test ! -e x/refs/remotes/o/a",
+    ),
     case(
         REPOSITORY,
         &[
@@ -209,6 +226,10 @@ const WORK: &[(&str, &str)] = &[
     (
         REPOSITORY,
         "git clone -q --bare r b.git; git clone -q r c; git -C c checkout -q -b w; git init -q i; git -c protocol.file.allow=always -C r submodule --quiet add ../c sub 2>/dev/null; git -C r worktree add -q ../t; git -C r worktree remove ../t; test -e r/sub/.git",
+    ),
+    (
+        "git init -q r; cd r; git -c user.name=n -c user.email=e commit -q --allow-empty -m a; git clone -q --bare . ../b.git; git -C ../b.git config core.pager own",
+        "cd b.git; git worktree add -q ../t 2>/dev/null; git config user.name n; test $(git config core.pager) = own",
     ),
     (REPOSITORY, "rm -rf r"),
     ("mkdir p; cd p; echo own > .envrc", "rm -rf p"),
