@@ -21,7 +21,7 @@ use super::folder::{Listed, listed, named};
 use super::item::leads_into_git;
 use super::repository::{is_read_by_git, may_be_of_git};
 use crate::file_system::{Stamp, is_recent, keeps_times};
-use crate::workspace::{is_above_protected, makes_repository, name_of, names_in};
+use crate::workspace::{is_above_protected, is_listed, makes_repository, name_of};
 
 /// Names that matter, with their kinds.
 pub(super) type Entries = Arc<[(OsString, FileType)]>;
@@ -135,13 +135,13 @@ impl Listings {
 
 /// Leaves out files that nothing takes commands from, links that lead to none, and pipes at which git does not wait.
 fn what_matters(root: &Path, place: &Path, listed: &Listed) -> Entries {
-    let protected = names_in(name_of(root, place));
+    let folder = name_of(root, place);
     let may_be_of_git = may_be_of_git(root) || may_be_of_git(place);
     let matters = |(name, kind): &&(OsString, FileType)| {
         kind.is_dir()
             || name == ".git"
             || makes_repository(name)
-            || protected.clone().any(|known| name.eq_ignore_ascii_case(known))
+            || is_listed(folder, name)
             || kind.is_symlink()
                 && (may_be_of_git
                     || is_above_protected(name)

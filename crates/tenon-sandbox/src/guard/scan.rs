@@ -20,8 +20,8 @@ use super::repository::{has_head, is_where_git_writes, would_wait_at};
 use crate::git_refs::is_symbolic;
 use crate::git_steps::{GitStep, has_steps};
 use crate::workspace::{
-    has_old_remotes, is_above_protected, is_setting_of_git, is_written_by_git, makes_one, name_of,
-    names_in,
+    has_old_remotes, is_above_protected, is_listed, is_setting_of_git, is_written_by_git,
+    makes_one, name_of,
 };
 
 /// How deep protected folders are looked through.
@@ -278,16 +278,14 @@ impl<'a> Scan<'a> {
         next: &mut Vec<PathBuf>,
     ) {
         self.unnamed_repository(root, top, place, entries);
-        let protected = names_in(name_of(root, place));
+        let folder = name_of(root, place);
         for (name, kind) in entries.iter() {
             let beneath = place.join(name);
             if name == ".git" && kind.is_dir() {
                 let depth = beneath.iter().count();
                 self.repository(root, top, &beneath, depth);
                 self.repositories.push(beneath);
-            } else if name == ".git"
-                || protected.clone().any(|known| name.eq_ignore_ascii_case(known))
-            {
+            } else if name == ".git" || is_listed(folder, name) {
                 if place.file_name().is_some_and(is_above_protected) {
                     self.folder_of_names(root, top, place);
                 }

@@ -7,10 +7,11 @@
 //! The list is of what programs take commands from without being asked to by name. What is only read
 //! to a model (`CLAUDE.md`), or what a person calls by its name (`.claude/commands`), is not in it.
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{LazyLock, MutexGuard, PoisonError};
 
 use super::Workspace;
 use super::closed::lies_in;
@@ -22,7 +23,7 @@ use crate::own_paths::OwnPaths;
 
 /// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
 /// there, one in the other.
-const NAMES: [&str; 111] = [
+const NAMES: [&str; 113] = [
     ".tenon",
     // direnv runs it in whoever's shell comes by.
     ".envrc",
@@ -67,6 +68,7 @@ const NAMES: [&str; 111] = [
     ".fleet/run.json",
     ".vim/coc-settings.json",
     ".vs/launch.vs.json",
+    ".vs/mcp.json",
     ".vs/tasks.vs.json",
     ".zed/tasks.json",
     ".zed/debug.json",
@@ -107,6 +109,7 @@ const NAMES: [&str; 111] = [
     ".cursor/hooks.json",
     ".cursor/hooks",
     ".cursor/cli.json",
+    ".cursor/environment.json",
     ".cursor/worktrees.json",
     ".gemini/settings.json",
     ".gemini/hooks",
@@ -157,7 +160,7 @@ const NAMES: [&str; 111] = [
 
 /// Protected as [`NAMES`] are, but not read-only for commands: git has to write them where it switches to another
 /// branch, and `npm install` has husky write anew what is there.
-const WRITABLE: [&str; 54] = [
+const WRITABLE: [&str; 55] = [
     // Texts for models with commands that run before the model reads them (`` !`command` ``), hooks and servers of their
     // own, and, in extensions, servers.
     ".claude/agents",
@@ -211,6 +214,7 @@ const WRITABLE: [&str; 54] = [
     ".huskyrc.yml",
     "husky.config.js",
     ".overcommit.yml",
+    ".trunk/trunk.yaml",
     ".local-overcommit.yml",
     // Of overcommit, and where people have `core.hooksPath` lead.
     ".git-hooks",
@@ -218,11 +222,14 @@ const WRITABLE: [&str; 54] = [
     ".husky",
 ];
 
+/// No protected name is longer.
+const NAME_BYTES_MAX: usize = 32;
+
 /// What a directory that is a git repository's own has in it.
 const REPOSITORY_ENTRIES: [&str; 3] = ["HEAD", "objects", "refs"];
 
 /// What in it says what is run, or where more of that is, besides `config` and what begins so.
-const REPOSITORY_SETTINGS: [&str; 4] = ["hooks", "info", "commondir", "lazygit.yml"];
+const REPOSITORY_SETTINGS: [&str; 5] = ["hooks", "info", "commondir", "lazygit.yml", "glab-cli"];
 
 /// What in it says by which names git writes, reads and removes files, besides shared indexes.
 const REPOSITORY_INDEXES: [&str; 2] = ["MERGE_RR", "index"];
@@ -346,14 +353,6 @@ pub(crate) fn name_of<'a>(root: &'a Path, folder: &'a Path) -> Option<&'a OsStr>
     folder.file_name().or_else(|| root.file_name())
 }
 
-/// Returns the names that are protected in a folder with this name, and everywhere.
-pub(crate) fn names_in(folder: Option<&OsStr>) -> impl Iterator<Item = &'static str> + Clone {
-    NAMES.into_iter().chain(WRITABLE).filter_map(move |known| match known.split_once('/') {
-        None => Some(known),
-        Some(pair) => second_in(folder, pair),
-    })
-}
-
 /// Returns the names that are read-only for commands in a root, beneath it: of two the first can be its own.
 pub(crate) fn names_beneath(root: &Path) -> impl Iterator<Item = &'static str> {
     let own =
@@ -369,15 +368,38 @@ fn second_in(
     folder?.eq_ignore_ascii_case(above).then_some(name)
 }
 
+/// In which folders names are protected, by the names in lower case; none stands for everywhere. Each entry of each folder
+/// is looked up at each look.
+static LISTED: LazyLock<HashMap<Vec<u8>, Vec<Option<&str>>>> = LazyLock::new(|| {
+    let mut listed: HashMap<_, Vec<_>> = HashMap::new();
+    for known in NAMES.into_iter().chain(WRITABLE) {
+        let (above, name) =
+            known.split_once('/').map_or((None, known), |(above, name)| (Some(above), name));
+        listed.entry(name.to_ascii_lowercase().into_bytes()).or_default().push(above);
+    }
+    listed
+});
+
+/// The first of two names, in lower case.
+static ABOVE: LazyLock<HashSet<Vec<u8>>> = LazyLock::new(|| {
+    let above = NAMES.iter().filter_map(|known| known.split_once('/'));
+    above.map(|(above, _)| above.to_ascii_lowercase().into_bytes()).collect()
+});
+
 /// Whether something by this name can hold a protected name: a link there leads to another one.
 pub(crate) fn is_above_protected(name: &OsStr) -> bool {
-    let mut above = NAMES.iter().filter_map(|known| known.split_once('/'));
-    above.any(|(above, _)| name.eq_ignore_ascii_case(above))
+    name.len() <= NAME_BYTES_MAX && ABOVE.contains(&name.as_bytes().to_ascii_lowercase())
 }
 
 /// Whether `name` is protected in a folder with the name `above`.
-fn is_listed(above: Option<&OsStr>, name: &OsStr) -> bool {
-    names_in(above).any(|known| name.eq_ignore_ascii_case(known))
+pub(crate) fn is_listed(above: Option<&OsStr>, name: &OsStr) -> bool {
+    let folders = (name.len() <= NAME_BYTES_MAX)
+        .then(|| LISTED.get(&name.as_bytes().to_ascii_lowercase()))
+        .flatten();
+    let is_in = |folder: &Option<&str>| {
+        folder.is_none_or(|folder| above.is_some_and(|above| above.eq_ignore_ascii_case(folder)))
+    };
+    folders.is_some_and(|folders| folders.iter().any(is_in))
 }
 
 /// Returns how many names of a path beneath `root` come before its protected one, outside of repositories'

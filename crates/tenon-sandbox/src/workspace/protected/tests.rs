@@ -93,6 +93,9 @@ const PROTECTED: &[&str] = &[
     ".lazygit.yml",
     ".git/lazygit.yml",
     ".git/modules/part/lazygit.yml",
+    ".git/glab-cli/config.yml",
+    ".vs/mcp.json",
+    ".Claude/SETTINGS.json",
     ".exrc",
     "sub/.nvim.lua",
     ".pre-commit-config.yaml",
@@ -171,4 +174,10 @@ fn names_that_run_commands_are_protected() {
     check("/p/.claude", "commands/a.md", None);
     check("/p/.claude", "a/settings.json", None);
     check("/p/.claude", ".claude/settings.json", Some(0));
+}
+
+#[test]
+fn no_protected_name_is_longer_than_is_looked_up() {
+    let mut names = NAMES.iter().chain(&WRITABLE).flat_map(|known| known.split('/'));
+    assert!(names.all(|name| name.len() <= NAME_BYTES_MAX));
 }
