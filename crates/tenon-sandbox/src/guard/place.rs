@@ -248,15 +248,10 @@ impl Place {
             // Judged by its settings; here it could not be read.
             return false;
         }
-        let Some(name) = names.last() else { return false };
-        if is_replacement(&self.beneath) || self.is_alternates() {
-            return false;
-        }
-        let is = |known: &str| names.iter().any(|name| *name == known);
-        let is_file = matches!(item.content, Content::File(_));
-        is_file
-            && (is("hooks") && name.as_bytes().ends_with(b".sample")
-                || is("info") && INFO_ALLOWED.iter().any(|known| is(known)))
+        let [folder, name] = names[..] else { return false };
+        matches!(item.content, Content::File(_))
+            && (folder == "hooks" && name.as_bytes().ends_with(b".sample")
+                || folder == "info" && INFO_ALLOWED.iter().any(|known| name == *known))
     }
 
     /// Whether nothing runs what is there, unless it is named elsewhere: samples of hooks, files beside the

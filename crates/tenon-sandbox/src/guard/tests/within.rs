@@ -257,3 +257,26 @@ fn what_is_named_for_objects_leads_nowhere_else_later() {
     });
     assert_eq!(names, ["o/info/alternates"]);
 }
+
+#[test]
+fn a_folder_with_the_name_of_a_file_that_may_come_brings_nothing() {
+    let setup = "git init -q . && rm -rf .git/info";
+    let names = ["HEAD", "commondir", "hooks/post-update", "objects/info/alternates"];
+    for folder in [".git/info/refs", ".git/info/exclude", "n/.git/info/sparse-checkout"] {
+        let make = names.map(|name| format!("echo /srv > {folder}/{name}")).join("; ");
+        let attack = format!(
+            "git init -q n; rm -rf n/.git/info; mkdir -p {folder}/{{hooks,objects/info,refs}}; {make}"
+        );
+        let all = names.map(|name| format!("{folder}/{name}"));
+        assert_eq!(check(setup, &attack, &all.each_ref().map(|name| (&**name, "-"))), all);
+    }
+    // Where the root is a repository itself, names of the list count, too.
+    let setup = "mkdir objects refs; echo x > HEAD";
+    let attack =
+        "mkdir -p info/refs info/exclude; echo x | tee info/refs/.envrc > info/exclude/.mcp.json";
+    let all = ["info/exclude/.mcp.json", "info/refs/.envrc"];
+    assert_eq!(check(setup, attack, &all.map(|name| (name, "-"))), all);
+    let work = "git init -q n; cd n/.git; mkdir -p info; echo x | tee info/refs info/exclude > info/sparse-checkout; \
+                mkdir -p hooks; echo x > hooks/new.sample";
+    assert_eq!(check(setup, work, &[("n/.git/info/refs", "x\n")]), [""; 0]);
+}
