@@ -17,7 +17,7 @@ use super::limits::Limits;
 use super::others::Others;
 use super::place::Place;
 use super::place::is_repository_root;
-use super::scan::{DEPTH_MAX, Scan, Stamps, link_above, look};
+use super::scan::{Scan, Stamps, link_above, look};
 use super::submodule::{tree_of, way_of};
 use super::work_trees::tops_of;
 use crate::git_addresses::paths;
@@ -156,7 +156,7 @@ impl Guard {
             }
             let Some(place) = Place::included(folder, &self.roots) else { continue };
             if let Ok(top) = open_folder_at(place.root()) {
-                scan.links(place.root(), &top, place.beneath(), DEPTH_MAX);
+                scan.links(place.root(), &top, place.beneath());
             }
         }
         scan.found

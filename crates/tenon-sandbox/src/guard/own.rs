@@ -12,7 +12,7 @@ use super::folder::open_folder_at;
 use super::item::Item;
 use super::limits::Limits;
 use super::place::Place;
-use super::scan::{DEPTH_MAX, Scan, Stamps, link_above, look};
+use super::scan::{Scan, Stamps, link_above, look};
 use crate::links::{leads_into, resolved};
 use crate::own_paths::OwnPaths;
 
@@ -191,7 +191,7 @@ impl<'a> Look<'a> {
 
     fn all(&mut self, place: &Place) {
         if let Ok(top) = open_folder_at(place.root()) {
-            self.scan.all(place.root(), &top, place.beneath(), 0, DEPTH_MAX);
+            self.scan.all(place.root(), &top, place.beneath(), 0);
         }
     }
 

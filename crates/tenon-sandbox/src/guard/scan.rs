@@ -24,12 +24,6 @@ use crate::workspace::{
     makes_one, name_of,
 };
 
-/// How deep protected folders are looked through.
-pub(super) const DEPTH_MAX: usize = 64;
-
-/// How many folders a path that programs can name goes through: of 4,096 bytes each takes two.
-pub(super) const PATH_DEPTH_MAX: usize = 2_048;
-
 /// Folders of a repository's own directory that are looked at anyway.
 const GIT_OWN: [&str; 4] = ["hooks", "info", "modules", "worktrees"];
 
@@ -244,7 +238,7 @@ impl<'a> Scan<'a> {
                         if kind.is_dir() && !is_looked_at {
                             next.push(beneath);
                         } else if name == ".git" || misleads(*kind) && !is_top {
-                            self.all(root, top, &beneath, 0, DEPTH_MAX);
+                            self.all(root, top, &beneath, 0);
                         }
                     }
                 }
@@ -289,7 +283,7 @@ impl<'a> Scan<'a> {
                 if place.file_name().is_some_and(is_above_protected) {
                     self.folder_of_names(root, top, place);
                 }
-                self.all(root, top, &beneath, 0, DEPTH_MAX);
+                self.all(root, top, &beneath, 0);
             } else if kind.is_dir() {
                 next.push(beneath);
             } else {
@@ -309,7 +303,7 @@ impl<'a> Scan<'a> {
         if kind.is_symlink() {
             self.link(root, top, beneath);
         } else if kind.is_fifo() && would_wait_at(root, top, beneath) {
-            self.all(root, top, beneath, 0, DEPTH_MAX);
+            self.all(root, top, beneath, 0);
         }
     }
 
@@ -319,7 +313,7 @@ impl<'a> Scan<'a> {
             || leads_into_git(top, beneath)
             || is_where_git_writes(root, top, beneath)
         {
-            self.all(root, top, beneath, 0, DEPTH_MAX);
+            self.all(root, top, beneath, 0);
         }
     }
 
@@ -339,7 +333,7 @@ impl<'a> Scan<'a> {
         // Which may point to one that does not look like a repository.
         if has("HEAD") && has("commondir") {
             let pointer = place.join("commondir");
-            self.all(root, top, &pointer, place.iter().count(), DEPTH_MAX);
+            self.all(root, top, &pointer, place.iter().count());
         }
     }
 
@@ -350,21 +344,21 @@ impl<'a> Scan<'a> {
             let has_others = has_others(&name);
             let is_written = kind.is_file() && is_written_by_git(&name);
             if is_setting_of_git(&name) || is_written || has_others && kind.is_symlink() {
-                self.all(root, top, &beneath, depth, DEPTH_MAX);
+                self.all(root, top, &beneath, depth);
             } else if has_others && kind.is_dir() {
-                self.others(root, top, &beneath, DEPTH_MAX);
+                self.others(root, top, &beneath);
             } else if kind.is_dir() && has_old_remotes(&name) {
-                self.all(root, top, &beneath, depth, DEPTH_MAX);
+                self.all(root, top, &beneath, depth);
             } else if let Some(step) = GitStep::of_references(&name).filter(|_| kind.is_dir()) {
-                self.all(root, top, &beneath.join("replace"), depth, DEPTH_MAX);
-                self.references(root, top, &beneath, (depth, step), PATH_DEPTH_MAX);
+                self.all(root, top, &beneath.join("replace"), depth);
+                self.references(root, top, &beneath, (depth, step));
             } else if kind.is_dir() && name == "objects" {
-                self.all(root, top, &beneath.join("info/alternates"), depth, DEPTH_MAX);
+                self.all(root, top, &beneath.join("info/alternates"), depth);
             } else if kind.is_dir() && has_steps(&name) {
                 self.steps(root, top, &beneath, depth);
             } else if misleads(kind) {
                 let depth = if name == "HEAD" { depth } else { 0 };
-                self.all(root, top, &beneath, depth, DEPTH_MAX);
+                self.all(root, top, &beneath, depth);
             }
         }
     }
@@ -374,7 +368,7 @@ impl<'a> Scan<'a> {
         for (name, kind) in names(top, folder) {
             let beneath = folder.join(name);
             if !kind.is_dir() && GitStep::at_end_of(&beneath).is_some() {
-                self.all(root, top, &beneath, depth, DEPTH_MAX);
+                self.all(root, top, &beneath, depth);
             }
         }
     }
@@ -387,49 +381,47 @@ impl<'a> Scan<'a> {
         top: &OwnedFd,
         folder: &Path,
         (depth, step): (usize, GitStep),
-        deeper: usize,
     ) {
-        if deeper == 0 || self.left.folders == 0 {
-            return;
-        }
-        self.left.folders -= 1;
-        for (name, kind) in names(top, folder) {
-            let beneath = folder.join(name);
-            if kind.is_dir() {
-                self.references(root, top, &beneath, (depth, step), deeper - 1);
-            } else if kind.is_file() && self.left.minor > 0 {
-                self.left.minor -= 1;
-                if !is_plain_reference(top, &beneath, step) {
-                    self.all(root, top, &beneath, depth, DEPTH_MAX);
+        let mut folders = vec![folder.to_path_buf()];
+        while let Some(folder) = folders.pop().filter(|_| self.left.folders > 0) {
+            self.left.folders -= 1;
+            for (name, kind) in names(top, &folder) {
+                let beneath = folder.join(name);
+                if kind.is_dir() {
+                    folders.push(beneath);
+                } else if kind.is_file() && self.left.minor > 0 {
+                    self.left.minor -= 1;
+                    if !is_plain_reference(top, &beneath, step) {
+                        self.all(root, top, &beneath, depth);
+                    }
                 }
             }
         }
     }
 
     /// Notes the links and pipes in a folder in which git writes, wherever they lead.
-    pub(super) fn links(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
-        for (beneath, kind) in self.beside_links(root, top, place, deeper) {
-            if kind.is_dir() {
-                self.links(root, top, &beneath, deeper - 1);
-            }
+    pub(super) fn links(&mut self, root: &Path, top: &OwnedFd, place: &Path) {
+        let mut folders = vec![place.to_path_buf()];
+        while let Some(place) = folders.pop() {
+            let others = self.beside_links(root, top, &place).into_iter();
+            folders.extend(others.filter(|(_, kind)| kind.is_dir()).map(|(beneath, _)| beneath));
         }
     }
 
     /// Notes the links in a folder in which git would follow them to where nobody looks, and the pipes, and returns what
-    /// else is there; nothing where it is too deep or there is no room left.
+    /// else is there; nothing where there is no room left.
     fn beside_links(
         &mut self,
         root: &Path,
         top: &OwnedFd,
         place: &Path,
-        deeper: usize,
     ) -> Vec<(PathBuf, FileType)> {
-        if deeper == 0 || !self.has_room() {
+        if !self.has_room() {
             return Vec::new();
         }
         let all = names(top, place).into_iter().map(|(name, kind)| (place.join(name), kind));
         let (links, others): (Vec<_>, Vec<_>) = all.partition(|(_, kind)| misleads(*kind));
-        links.iter().for_each(|(link, _)| self.all(root, top, link, 0, DEPTH_MAX));
+        links.iter().for_each(|(link, _)| self.all(root, top, link, 0));
         others
     }
 
@@ -442,17 +434,20 @@ impl<'a> Scan<'a> {
 
     /// Looks through a folder in which a repository has others, and notes the links and pipes in it. What would run
     /// programs in one counts where it lacks its `HEAD`, too: that may come back.
-    pub(super) fn others(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
-        for (beneath, kind) in self.beside_links(root, top, place, deeper) {
-            if !kind.is_dir() {
-                if let Some(depth) = setting_among(|_| true, &beneath) {
-                    self.all(root, top, &beneath, depth, DEPTH_MAX);
+    pub(super) fn others(&mut self, root: &Path, top: &OwnedFd, place: &Path) {
+        let mut folders = vec![place.to_path_buf()];
+        while let Some(place) = folders.pop() {
+            for (beneath, kind) in self.beside_links(root, top, &place) {
+                if !kind.is_dir() {
+                    if let Some(depth) = setting_among(|_| true, &beneath) {
+                        self.all(root, top, &beneath, depth);
+                    }
+                } else if has_head(top, &beneath) {
+                    self.repository(root, top, &beneath, beneath.iter().count());
+                    self.repositories.push(beneath);
+                } else {
+                    folders.push(beneath);
                 }
-            } else if has_head(top, &beneath) {
-                self.repository(root, top, &beneath, beneath.iter().count());
-                self.repositories.push(beneath);
-            } else {
-                self.others(root, top, &beneath, deeper - 1);
             }
         }
     }
@@ -523,39 +518,35 @@ impl<'a> Scan<'a> {
         }
     }
 
-    pub(super) fn all(
-        &mut self,
-        root: &Path,
-        top: &OwnedFd,
-        beneath: &Path,
-        repository: usize,
-        deeper: usize,
-    ) {
-        if deeper == 0 {
-            return;
-        }
-        let Ok(handle) = look_at(top, named(beneath)) else { return };
-        let Ok(stat) = rustix::fs::fstat(&handle) else { return };
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        if kind.is_dir() {
-            if !self.has_room() {
-                return;
-            }
-            self.note_folder(Place::new(root, beneath, repository), &handle, &stat);
-            for (name, kind) in names(top, beneath) {
-                let beneath = beneath.join(name);
-                if kind.is_dir() || *self.left_of(&Place::new(root, &beneath, repository)) > 0 {
-                    self.all(root, top, &beneath, repository, deeper - 1);
+    /// Notes what is at a place and, if that is a folder, all that is in it, however deep: what no path can name is
+    /// nothing that can be opened.
+    pub(super) fn all(&mut self, root: &Path, top: &OwnedFd, beneath: &Path, repository: usize) {
+        let mut folders = Vec::new();
+        folders.extend(self.one(top, Place::new(root, beneath, repository)));
+        while let Some(folder) = folders.pop() {
+            for (name, kind) in names(top, &folder) {
+                let place = Place::new(root, &folder.join(name), repository);
+                if kind.is_dir() || *self.left_of(&place) > 0 {
+                    folders.extend(self.one(top, place));
                 }
             }
-            return;
         }
-        let place = Place::new(root, beneath, repository);
-        let Some(left) = self.left_of(&place).checked_sub(1) else { return };
-        *self.left_of(&place) = left;
+    }
+
+    /// Notes what is at a place; returns where it is if it is a folder and may be looked through.
+    fn one(&mut self, top: &OwnedFd, place: Place) -> Option<PathBuf> {
+        let handle = look_at(top, named(place.beneath())).ok()?;
+        let stat = rustix::fs::fstat(&handle).ok()?;
+        if FileType::from_raw_mode(stat.st_mode).is_dir() {
+            let folder = self.has_room().then(|| place.beneath().to_path_buf())?;
+            self.note_folder(place, &handle, &stat);
+            return Some(folder);
+        }
+        *self.left_of(&place) = self.left_of(&place).checked_sub(1)?;
         let item = self.item(top, &place, &stat);
         let item = self.with_room(&place, item);
         self.found.insert(place, item);
+        None
     }
 
     /// Returns how many files such as this one may still be looked at.

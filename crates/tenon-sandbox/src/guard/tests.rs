@@ -1,5 +1,6 @@
 mod accepted;
 mod addresses;
+mod deep;
 mod halves;
 mod mapped;
 mod merge;

@@ -13,7 +13,7 @@ use rustix::fs::FileType;
 use super::folder::{look_at, names};
 use super::place::{Way, has_others, is_way, setting_among, setting_among_others};
 use super::repository::{WRITTEN_BY_GIT, is_beside_head, is_in_git, is_repository};
-use super::scan::{DEPTH_MAX, PATH_DEPTH_MAX, Scan, misleads};
+use super::scan::{Scan, misleads};
 use crate::git_steps::{GitStep, has_steps};
 use crate::journal::Came;
 use crate::workspace::{
@@ -115,12 +115,12 @@ impl Scan<'_> {
                     self.folder(root, top, beneath);
                 }
             }
-            Role::Repository | Role::Listed => self.all(root, top, beneath, 0, DEPTH_MAX),
+            Role::Repository | Role::Listed => self.all(root, top, beneath, 0),
             Role::Setting(depth) => self.setting(root, top, beneath, depth, kind),
             Role::Making | Role::Other
                 if kind.is_symlink() && is_beside_head(root, top, beneath) =>
             {
-                self.all(root, top, beneath, 0, DEPTH_MAX);
+                self.all(root, top, beneath, 0);
             }
             Role::Making | Role::Other => self.link_or_pipe(root, top, beneath, kind),
         }
@@ -142,48 +142,48 @@ impl Scan<'_> {
             of_references.filter(|(above, _)| is_repository(root, top, above))
         {
             let depth = above.iter().count();
-            self.references(root, top, beneath, (depth, step), PATH_DEPTH_MAX);
+            self.references(root, top, beneath, (depth, step));
         }
         let ends = [beneath.join("info/alternates"), beneath.join("alternates")];
         for file in ends.iter().filter(|file| is_alternates(file)) {
             let above = file.ancestors().nth(ALTERNATES.len());
             if let Some(above) = above.filter(|above| is_repository(root, top, above)) {
-                self.all(root, top, file, above.iter().count(), DEPTH_MAX);
+                self.all(root, top, file, above.iter().count());
             }
         }
         match Role::of(root, top, beneath) {
-            Role::Listed => self.all(root, top, beneath, 0, DEPTH_MAX),
+            Role::Listed => self.all(root, top, beneath, 0),
             _ if is_way(root, beneath, Way::Others) && !is_repository(root, top, beneath) => {
-                self.others(root, top, beneath, DEPTH_MAX);
+                self.others(root, top, beneath);
                 if is_way(root, beneath, Way::Tree) {
                     self.tree(root, top, beneath);
                 }
             }
             Role::Setting(depth) if !beneath.iter().nth(depth).is_some_and(has_others) => {
-                self.all(root, top, beneath, depth, DEPTH_MAX);
+                self.all(root, top, beneath, depth);
             }
             _ if !is_in_git(beneath) => self.tree(root, top, beneath),
             _ if is_repository(root, top, beneath) => {
                 self.repository(root, top, beneath, beneath.iter().count());
                 self.repositories.push(beneath.to_path_buf());
             }
-            _ => self.hidden(root, top, beneath, DEPTH_MAX),
+            _ => self.hidden(root, top, beneath),
         }
     }
 
     /// Looks for repositories where git itself keeps none.
-    fn hidden(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
-        if deeper == 0 || !self.has_room() {
-            return;
-        }
-        let entries = names(top, place);
-        self.unnamed_repository(root, top, place, &entries);
-        for (name, kind) in entries {
-            let beneath = place.join(name);
-            if kind.is_dir() {
-                self.hidden(root, top, &beneath, deeper - 1);
-            } else {
-                self.link_or_pipe(root, top, &beneath, kind);
+    fn hidden(&mut self, root: &Path, top: &OwnedFd, place: &Path) {
+        let mut folders = vec![place.to_path_buf()];
+        while let Some(place) = folders.pop().filter(|_| self.has_room()) {
+            let entries = names(top, &place);
+            self.unnamed_repository(root, top, &place, &entries);
+            for (name, kind) in entries {
+                let beneath = place.join(name);
+                if kind.is_dir() {
+                    folders.push(beneath);
+                } else {
+                    self.link_or_pipe(root, top, &beneath, kind);
+                }
             }
         }
     }
@@ -198,10 +198,10 @@ impl Scan<'_> {
     ) {
         let name = beneath.iter().nth(depth).unwrap_or_default();
         if !has_others(name) {
-            self.all(root, top, beneath, depth, DEPTH_MAX);
+            self.all(root, top, beneath, depth);
         } else if misleads(kind) {
             // Git would follow it to where nobody looks, or wait there.
-            self.all(root, top, beneath, 0, DEPTH_MAX);
+            self.all(root, top, beneath, 0);
         }
     }
 
@@ -213,7 +213,7 @@ impl Scan<'_> {
             self.repository(root, top, above, above.iter().count());
             self.unnamed_repository(root, top, above, &names(top, above));
             for name in WRITTEN_BY_GIT {
-                self.links(root, top, &above.join(name), DEPTH_MAX);
+                self.links(root, top, &above.join(name));
             }
         }
     }
