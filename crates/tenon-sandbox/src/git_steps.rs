@@ -25,6 +25,8 @@ pub(crate) enum GitStep {
     Number,
     /// A mail, whose first line has the hash of a commit.
     Patch,
+    /// Names of references that a list of steps made, which go with it.
+    Labels,
     /// Lines of a command and a commit.
     Picks,
     /// Settings of a list of picks, with a strategy of git's own if any, and options that it knows.
@@ -52,7 +54,7 @@ pub(crate) enum GitStep {
 }
 
 /// Folders in a repository's own directory, and what they have in them, besides patches.
-const STEPS: [(&str, &str, GitStep); 33] = [
+const STEPS: [(&str, &str, GitStep); 34] = [
     ("rebase-apply", "abort-safety", GitStep::Hashes),
     ("rebase-apply", "apply-opt", GitStep::ApplyOptions),
     ("rebase-apply", "autostash", GitStep::Autostash),
@@ -75,6 +77,7 @@ const STEPS: [(&str, &str, GitStep); 33] = [
     ("rebase-merge", "msgnum", GitStep::Number),
     ("rebase-merge", "onto", GitStep::Hashes),
     ("rebase-merge", "orig-head", GitStep::Hashes),
+    ("rebase-merge", "refs-to-delete", GitStep::Labels),
     ("rebase-merge", "rewritten-list", GitStep::Hashes),
     ("rebase-merge", "rewritten-pending", GitStep::Hashes),
     ("rebase-merge", "squash-onto", GitStep::Hashes),
@@ -131,6 +134,9 @@ const OF_COMMITS: [&str; 15] = [
 const APPLY_OPTIONS: [&str; 6] =
     ["--directory=", "--exclude=", "--include=", "--whitespace=", "-C", "-p"];
 const APPLY_FLAGS: [&str; 3] = ["--ignore-space-change", "--ignore-whitespace", "--reject"];
+
+/// What the names of references that steps make begin with.
+const LABELS: &[u8] = b"refs/rewritten/";
 
 /// What the names of branches begin with, which alone a rebase moves to other commits.
 const BRANCHES: &[u8] = b"refs/heads/";
@@ -202,6 +208,7 @@ impl GitStep {
             Self::Number => {
                 bytes.len() <= NUMBER_BYTES_MAX && trimmed_end(bytes).iter().all(u8::is_ascii_digit)
             }
+            Self::Labels => bytes.split(|byte| *byte == b'\n').all(is_label),
             Self::Patch => is_patch(bytes),
             Self::PickSettings => std::str::from_utf8(bytes).is_ok_and(git_strategies::has_own),
             Self::Head => leads_to_commits(bytes),
@@ -264,6 +271,12 @@ fn is_branch(bytes: &[u8]) -> bool {
     bytes.is_empty() || bytes == b"detached HEAD" || is_name()
 }
 
+/// Whether it is the name of a reference that steps make, or none.
+fn is_label(line: &[u8]) -> bool {
+    line.is_empty()
+        || line.starts_with(LABELS) && !line.split(|byte| *byte == b'/').any(|part| part == b"..")
+}
+
 /// Whether a shell would run something of it where it expands it.
 fn is_expanded(bytes: &[u8]) -> bool {
     bytes.contains(&b'`') || bytes.windows(2).any(|pair| matches!(pair, [b'$', b'(' | b'[' | b'{']))
@@ -324,6 +337,7 @@ mod tests {
         check(GitStep::Words, &["main\n", "HASH\n", "bad\ngood\n", "a/b-c\n", ""]);
         check(GitStep::Autostash, &["HASH\n"]);
         check(GitStep::Branches, &["", "refs/heads/a/b\nHASH\nHASH\nrefs/heads/c\nHASH\nHASH\n"]);
+        check(GitStep::Labels, &["", "refs/rewritten/onto\nrefs/rewritten/a/b..é\n"]);
         check(GitStep::SigningOption, &["", "\n", "-S\n", "-SAda Real <a@b>\n"]);
         check(GitStep::Strategy, &["ort\n", "ours", "octopus\n", ""]);
         check(GitStep::StrategyOptions, &["", "\"ours\" \"subtree=a/b\"\n", " --theirs\n"]);
@@ -360,6 +374,14 @@ mod tests {
             let names = format!("refs/heads/a\nab\nab\n{name}\nab\nab\n");
             assert!(!GitStep::Branches.is_sound(names.as_bytes()), "{name}");
         }
+        let labels = [
+            "refs/heads/a",
+            "refs/rewritten/a\nrefs/tags/v1\n",
+            " refs/rewritten/a",
+            "HEAD",
+            "refs/rewritten/../heads/a",
+        ];
+        check(GitStep::Labels, &labels);
         check(GitStep::SigningOption, &["--directory=x", " -S", "-S\nx", "-i", "x"]);
         check(GitStep::Strategy, &["x/run", "ort\nx", "./ort", "-x", "\u{3000}ort", "ort\u{b}"]);
         check(GitStep::StrategyOptions, &["\"\" \"x}$(id)\"", "--x", "\"ours\" --"]);

@@ -112,3 +112,13 @@ fn what_is_said_of_a_stash_brings_it_back() {
         &format!("git rebase --abort; git stash apply -q {hash}; test $(cat d/b) = u"),
     );
 }
+
+#[test]
+fn a_rebase_deletes_no_references_but_its_own() {
+    let setup = format!("{COMMITTED}; {BRANCHES}; ! git rebase -q main 2>/dev/null");
+    let list = ".git/rebase-merge/refs-to-delete";
+    let attack = format!("printf 'refs/rewritten/onto\nrefs/heads/next\n' > {list}");
+    assert_eq!(check(&setup, &attack, &[(list, "-")]), [list]);
+    let work = "git rebase --abort; ! git rebase -q --rebase-merges main 2>/dev/null";
+    assert_eq!(check(&setup, work, &[(list, "refs/rewritten/onto\n")]), [""; 0]);
+}
