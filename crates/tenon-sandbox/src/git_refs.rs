@@ -1,6 +1,8 @@
 //! References that a command may leave: none by which git shows another content for an object (`git replace`), and none that
 //! stands for another name than that of a branch or the like, since git writes where it leads. Pure.
 
+use std::ffi::OsStr;
+
 use crate::git_blanks::{is_blank_byte, trimmed};
 
 /// Beneath `refs/`, where references are that stand for nothing but commits and what is said of them: not those by which git
@@ -32,17 +34,30 @@ pub(crate) fn is_of_commits(rest: &str) -> bool {
     NAMESPACES.iter().any(|known| rest.split_once('/').is_some_and(|it| it.0 == *known))
 }
 
+/// Returns such a folder of this very name beneath `refs`.
+pub(crate) fn folder_of_commits(name: &OsStr) -> Option<&'static str> {
+    NAMESPACES.into_iter().find(|known| name == *known)
+}
+
 /// Whether a reference stands for another one. Git takes nothing but this very beginning for such.
 pub(crate) fn is_symbolic(reference: &[u8]) -> bool {
     reference.starts_with(SYMBOLIC)
 }
 
-/// Whether a file is a reference by which git writes no other files than those of branches, tags and the like: a hash, or one
-/// that stands for one of these. Git takes every folder in which a reference is called `HEAD` for a repository with what else is
+/// Whether a file is a reference by which git writes no other than it seems: a hash, or, where it is in such a `folder`
+/// beneath `refs`, one that stands for another one there, as `remotes/origin/HEAD` does. A stash that stood for a branch had
+/// `git stash` move that. Git takes every folder in which a reference is called `HEAD` for a repository with what else is
 /// there, such as `config`.
-pub(crate) fn is_reference(reference: &[u8]) -> bool {
-    let is_plain = || reference.len() <= REFERENCE_BYTES_MAX && are_hashes(reference);
-    leads_to_commits(reference) && (is_symbolic(reference) || is_plain())
+pub(crate) fn is_reference(reference: &[u8], folder: Option<&str>) -> bool {
+    let Some(target) = reference.strip_prefix(SYMBOLIC) else {
+        return reference.len() <= REFERENCE_BYTES_MAX && are_hashes(reference);
+    };
+    let is_in = |folder: &str| {
+        let rest = trimmed(target).strip_prefix(b"refs/");
+        rest.and_then(|rest| rest.strip_prefix(folder.as_bytes()))
+            .is_some_and(|rest| rest.starts_with(b"/"))
+    };
+    leads_to_commits(reference) && folder.is_some_and(is_in)
 }
 
 /// Whether there is nothing but hashes, or the beginnings of such.
@@ -101,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_stands_for_a_commit_or_for_a_reference_of_one() {
+    fn a_reference_stands_for_a_commit_or_for_another_one_of_its_folder() {
         for (sound, reference) in [
             (true, "0123456789abcdef0123456789abcdef01234567\n"),
             (true, ""),
@@ -109,7 +124,8 @@ mod tests {
             (false, "[core]\n"),
             (false, "0123456789abcdef0123456789abcdef01234567\n#!/bin/sh\n"),
             (true, "ref: refs/heads/main\n"),
-            (true, "ref:refs/remotes/origin/main"),
+            (false, "ref:refs/remotes/origin/main"),
+            (false, "ref: refs/headsets/main"),
             (true, "ref: refs/heads/.invalid\n"),
             (false, "ref: commondir\n"),
             (false, "ref:      commondir                     \n"),
@@ -123,8 +139,12 @@ mod tests {
             (false, "ref: x/refs/heads/main\n"),
             (false, "ref:\n"),
         ] {
-            assert_eq!(is_reference(reference.as_bytes()), sound, "{reference:?}");
+            assert_eq!(is_reference(reference.as_bytes(), Some("heads")), sound, "{reference:?}");
         }
+        assert!(is_reference(b"ref:refs/remotes/origin/main", Some("remotes")));
+        let stash = |reference: &str| is_reference(reference.as_bytes(), None);
+        assert!(stash("0123456789abcdef0123456789abcdef01234567\n"));
+        assert!(!stash("ref: refs/heads/main") && !stash("ref: refs/stash"));
         let long = format!("ref: refs/heads/{}", "a".repeat(REFERENCE_BYTES_MAX));
         assert!(is_symbolic(long.as_bytes()) && !leads_to_commits(long.as_bytes()));
     }

@@ -7,7 +7,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::git_blanks::{is_blank, is_blank_byte, trimmed, trimmed_end};
-use crate::git_refs::{are_hashes, has_replacement, is_log, is_reference, leads_to_commits};
+use crate::git_refs::{
+    are_hashes, folder_of_commits, has_replacement, is_log, is_reference, leads_to_commits,
+};
 use crate::git_strategies;
 
 /// What a file may have in it.
@@ -35,8 +37,8 @@ pub(crate) enum GitStep {
     Head,
     /// What a reference was, from the first time on.
     Log,
-    /// A reference, or one that stands for another such.
-    Reference,
+    /// A reference, in such a folder of [`folder_of_commits`] if in any: there it may stand for another one.
+    Reference(Option<&'static str>),
     /// References, none by which git shows another object than the one that is asked for.
     Refs,
     /// Names of branches, and what they come to be.
@@ -96,7 +98,8 @@ const PATCHES: &str = "rebase-apply";
 
 /// Where all other references are, but for those in `packed-refs`, and where what they were is: git writes files there by
 /// names that settings, commits and other repositories choose.
-const OF_REFERENCES: [(&str, GitStep); 2] = [("logs", GitStep::Log), ("refs", GitStep::Reference)];
+const OF_REFERENCES: [(&str, GitStep); 2] =
+    [("logs", GitStep::Log), ("refs", GitStep::Reference(None))];
 
 /// Files beside these folders: most have the hashes of the commits that it is about, one those of all references.
 const BESIDE: [(&str, GitStep); 17] = [
@@ -186,9 +189,19 @@ impl GitStep {
         found.map(|(_, step)| *step)
     }
 
+    /// The same of a file by the names of its path in that directory.
+    pub(crate) fn of_reference(names: &[&OsStr]) -> Option<Self> {
+        let step = Self::of_references(names.first()?)?;
+        let folder = names.get(1).filter(|_| names.len() > 2);
+        Some(match step {
+            Self::Reference(_) => Self::Reference(folder.and_then(|it| folder_of_commits(it))),
+            step => step,
+        })
+    }
+
     /// Whether git writes it by names that others choose.
     pub(crate) fn is_of_references(self) -> bool {
-        matches!(self, Self::Head | Self::Log | Self::Reference)
+        matches!(self, Self::Head | Self::Log | Self::Reference(_))
     }
 
     /// Returns what a path ends with: such a folder and such a file in it.
@@ -213,7 +226,7 @@ impl GitStep {
             Self::PickSettings => std::str::from_utf8(bytes).is_ok_and(git_strategies::has_own),
             Self::Head => leads_to_commits(bytes),
             Self::Log => is_log(bytes),
-            Self::Reference => is_reference(bytes),
+            Self::Reference(folder) => is_reference(bytes, folder),
             Self::Refs => !has_replacement(bytes),
             Self::SigningOption => is_signing_option(bytes),
             Self::Strategy => git_strategies::is_own(&String::from_utf8_lossy(bytes)),

@@ -197,12 +197,13 @@ impl Place {
 
     /// Returns what git says there of how far a rebase is.
     pub(super) fn git_step(&self) -> Option<GitStep> {
-        match self.in_repository()?[..] {
+        let names = self.in_repository()?;
+        match names[..] {
             [name] => GitStep::beside(name),
             [folder, name] if GitStep::of_references(folder).is_none() => {
                 GitStep::within(folder, name)
             }
-            [folder, _, ..] if !is_replacement(&self.beneath) => GitStep::of_references(folder),
+            [_, _, ..] if !is_replacement(&self.beneath) => GitStep::of_reference(&names),
             _ => None,
         }
     }

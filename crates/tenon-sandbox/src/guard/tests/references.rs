@@ -9,6 +9,9 @@ fn no_reference_leads_git_to_write_another_file() {
         ("git symbolic-ref refs/heads/zz commondir", ".git/refs/heads/zz"),
         ("echo 'ref:\tcommondir' > .git/refs/tags/v1", ".git/refs/tags/v1"),
         ("echo 'ref: refs/replace/01' > .git/refs/stash", ".git/refs/stash"),
+        ("echo 'ref: refs/heads/side' > .git/refs/stash", ".git/refs/stash"),
+        ("git symbolic-ref refs/rewritten/x refs/heads/side", ".git/refs/rewritten/x"),
+        ("git symbolic-ref refs/remotes/origin/x refs/heads/side", ".git/refs/remotes/origin/x"),
         ("mkdir -p .git/refs/a/b; echo 'ref: objects/x' > .git/refs/a/b/c", ".git/refs/a/b/c"),
         ("echo 'ref: commondir' > .git/ORIG_HEAD", ".git/ORIG_HEAD"),
         (
