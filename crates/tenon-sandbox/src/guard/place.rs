@@ -11,6 +11,7 @@ use crate::git_addresses::may_lead;
 use crate::git_steps::GitStep;
 use crate::git_written::GitMerge;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
+pub(super) use crate::workspace::has_others;
 use crate::workspace::{
     ALTERNATES, above_listed, is_alternates, is_index_of_git, is_replacement, is_setting_of_git,
     makes_one,
@@ -440,11 +441,6 @@ pub(super) fn is_way(root: &Path, folder: &Path, wanted: Way) -> bool {
     let first = if is_named { Way::Repository } else { Way::Tree };
     way(first, root, folder) == Some(wanted)
         || is_unnamed() && way(Way::Repository, root, folder) == Some(wanted)
-}
-
-/// Whether a repository's own directory has others in a folder of this name.
-pub(super) fn has_others(name: &OsStr) -> bool {
-    name == "modules" || name == "worktrees"
 }
 
 /// Returns what a look takes a folder for, if the root is what it is `first`; `None` for one in a repository that no look

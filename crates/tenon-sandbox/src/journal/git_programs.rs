@@ -13,7 +13,7 @@ use crate::git_config;
 use crate::git_index::GitIndexFormat;
 use crate::git_steps::{GitStep, has_steps};
 use crate::git_written::{GitMerge, GitWritten};
-use crate::workspace::{is_index_of_git, is_setting_of_git};
+use crate::workspace::{has_others, is_index_of_git, is_setting_of_git};
 
 /// The longest settings of git that are read, in bytes.
 pub(super) const SETTINGS_BYTES_MAX: u64 = 1 << 20;
@@ -47,10 +47,6 @@ fn may_run_what_is_in(rest: &Path) -> bool {
     rest.iter()
         .next()
         .is_some_and(|first| is_setting_of_git(first) || has_steps(first) || has_others(first))
-}
-
-fn has_others(name: &OsStr) -> bool {
-    name == "modules" || name == "worktrees"
 }
 
 /// A file that is in a repository's own directory, or will be.

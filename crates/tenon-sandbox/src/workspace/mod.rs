@@ -39,9 +39,10 @@ pub(crate) use self::in_place::check_in_place;
 pub use self::in_place::{OpenRoots, RootMoved};
 pub use self::outside::{Access, Outside};
 pub(crate) use self::protected::{
-    ALTERNATES, above_listed, can_matter, has_old_remotes, is_above_protected, is_alternates,
-    is_index_of_git, is_listed, is_protected_name, is_replacement, is_setting_of_git,
-    is_written_by_git, makes_one, makes_repository, may_be_of_git, name_of, names_beneath,
+    ALTERNATES, above_listed, can_matter, has_old_remotes, has_others, is_above_protected,
+    is_alternates, is_index_of_git, is_listed, is_protected_name, is_replacement,
+    is_setting_of_git, is_written_by_git, makes_one, makes_repository, may_be_of_git, name_of,
+    names_beneath,
 };
 pub use self::read::OpenFile;
 pub(crate) use self::recording::Recording;

@@ -225,9 +225,6 @@ const WRITABLE: [&str; 55] = [
 /// No protected name is longer.
 const NAME_BYTES_MAX: usize = 32;
 
-/// What a directory that is a git repository's own has in it.
-const REPOSITORY_ENTRIES: [&str; 3] = ["HEAD", "objects", "refs"];
-
 /// What in it says what is run, or where more of that is, besides `config` and what begins so.
 const REPOSITORY_SETTINGS: [&str; 5] = ["hooks", "info", "commondir", "lazygit.yml", "glab-cli"];
 
@@ -252,9 +249,6 @@ const MAKE_REPOSITORIES: [&str; 5] = ["HEAD", "objects", "refs", "worktrees", "c
 /// What of it holds objects and branches: nothing runs what is there by its name, as `objects/info` and the branch
 /// `config`.
 const REPOSITORY_DATA: [&str; 3] = ["objects", "refs", "logs"];
-
-/// What makes a directory one whose repository is elsewhere.
-const POINTER_ENTRIES: [&str; 2] = ["HEAD", "commondir"];
 
 impl Workspace {
     pub(super) fn is_protected(&self, found: &Resolved) -> bool {
@@ -321,7 +315,8 @@ impl Workspace {
 
     /// A repository's own directory need not be called `.git`: bare ones, and those that a `.git`
     /// file points to. Only looked for where the path has a name that matters there: of a setting,
-    /// or of the last entry without which the settings that are there meant nothing.
+    /// or of the last entry without which the settings that are there meant nothing. What is where a
+    /// repository has others counts as if it had all entries, since a command may make those.
     fn is_in_bare_repository(&self, found: &Resolved) -> bool {
         let Some(Ok(top)) = self.root_of(found.root).map(super::Root::folder) else { return false };
         found.beneath.ancestors().any(|place| {
@@ -330,9 +325,12 @@ impl Workspace {
             };
             let holds = |entry: &str| look_at(&top, &folder.join(entry)).is_ok();
             let is = |entry: &str| name.eq_ignore_ascii_case(entry);
-            let completes = |entries: &[&str]| {
-                entries.iter().any(|entry| is(entry))
-                    && entries.iter().all(|entry| holds(entry) != is(entry))
+            let completes = || !makes_one(holds) && makes_one(|entry| holds(entry) || is(entry));
+            let is_for_others = |place: &Path| {
+                let name = place.file_name().map(OsStr::to_ascii_lowercase);
+                let of_above =
+                    |above: &Path| makes_one(|it| look_at(&top, &above.join(it)).is_ok());
+                name.is_some_and(|it| has_others(&it)) && place.parent().is_some_and(of_above)
             };
             let rest = found.beneath.strip_prefix(place).unwrap_or(place);
             let is_written = || match rest.iter().next() {
@@ -341,9 +339,8 @@ impl Workspace {
                 Some(step) => rest.iter().count() == 1 && is_repository_step(name, step),
             };
             (is_repository_setting(name) || is_written())
-                && REPOSITORY_ENTRIES.into_iter().all(holds)
-                || completes(&REPOSITORY_ENTRIES)
-                || completes(&POINTER_ENTRIES)
+                && (makes_one(holds) || folder.ancestors().any(is_for_others))
+                || completes()
         })
     }
 }
@@ -421,14 +418,12 @@ pub(crate) fn above_listed(root: &Path, beneath: &Path) -> Option<usize> {
 /// Whether a path can matter by its names alone: those that are protected, and those that do
 /// something in a repository's own directory, or make a folder one.
 pub(crate) fn can_matter(root: &Path, beneath: &Path) -> bool {
-    let in_repository = |name: &OsStr| {
-        is_repository_setting(name) || ["modules", "worktrees"].iter().any(|known| name == *known)
-    };
+    let in_repository = |name: &OsStr| is_repository_setting(name) || has_others(name);
     let makes = |name: &OsStr| {
         name == ".git"
             || is_above_protected(name)
             || is_written_by_git(name)
-            || REPOSITORY_ENTRIES.iter().any(|known| name == *known)
+            || makes_repository(name)
     };
     beneath.file_name().is_some_and(makes)
         || above_listed(root, beneath).is_some()
@@ -440,6 +435,11 @@ pub(crate) fn can_matter(root: &Path, beneath: &Path) -> bool {
 /// Whether a folder may be a repository's own because this name is in it.
 pub(crate) fn makes_repository(name: &OsStr) -> bool {
     MAKE_REPOSITORIES.iter().any(|known| name == *known)
+}
+
+/// Whether a repository's own directory has others in a folder of this name.
+pub(crate) fn has_others(name: &OsStr) -> bool {
+    name == "modules" || name == "worktrees"
 }
 
 /// Whether git takes a folder for a repository's own by what it `has` in it, whatever it is called.

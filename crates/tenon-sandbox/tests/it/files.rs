@@ -282,11 +282,12 @@ fn a_location_says_where_a_path_leads() {
 #[test]
 fn protected_names_are_decided_on_the_resolved_place() {
     let fixture = fixture();
-    fs::create_dir_all(fixture.root.join(".git/hooks")).unwrap();
-    fs::create_dir_all(fixture.root.join("bare/objects")).unwrap();
-    fs::create_dir_all(fixture.root.join("bare/refs")).unwrap();
+    for name in
+        [".git/hooks", "bare/objects", "bare/refs", "nearly/refs", "trees/objects", "trees/refs"]
+    {
+        fs::create_dir_all(fixture.root.join(name)).unwrap();
+    }
     fs::write(fixture.root.join("bare/HEAD"), "").unwrap();
-    fs::create_dir_all(fixture.root.join("nearly/refs")).unwrap();
     fs::write(fixture.root.join("nearly/HEAD"), "").unwrap();
     symlink(".git/hooks", fixture.root.join("innocent")).unwrap();
     symlink("home/tenon.toml", fixture.root.join("settings")).unwrap();
@@ -302,8 +303,11 @@ fn protected_names_are_decided_on_the_resolved_place() {
         "bare/config",
         "bare/HEAD",
         "bare/refs/heads/main",
-        "nearly/commondir",
+        "bare/modules/a/config",
+        "trees/worktrees/w/notes",
+        "trees/config",
         "nearly/objects/a",
+        "nearly/commondir",
         "state/log",
         "home/tenon.toml",
     ] {
@@ -313,7 +317,7 @@ fn protected_names_are_decided_on_the_resolved_place() {
         let allowed = WriteOptions { expected: Expected::Any, protected: ProtectedNames::Allow };
         workspace.write(path, b"x", allowed).unwrap();
     }
-    for path in ["src/config", "src/HEAD", "src/refs/heads/main", "bare/objects/a"] {
+    for path in ["src/config", "src/HEAD", "src/refs/heads/main", "bare/objects/a", "trees/a"] {
         assert!(!workspace.locate(path).unwrap().protected, "{path}");
     }
 }
