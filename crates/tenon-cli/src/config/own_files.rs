@@ -10,7 +10,7 @@ use tenon_sandbox::{Mounts, leads_into};
 use super::Config;
 
 /// Beneath HOME.
-const IN_HOME: [&str; 43] = [
+const IN_HOME: [&str; 67] = [
     // bash, and other shells that log in.
     ".bashrc",
     ".bash_profile",
@@ -42,6 +42,36 @@ const IN_HOME: [&str; 43] = [
     ".emacs",
     ".emacs.d",
     ".tmux.conf",
+    // Shells load them, and what is within.
+    ".oh-my-zsh/custom",
+    ".fzf.bash",
+    ".fzf.zsh",
+    // Terminals, and what runs in one.
+    ".screenrc",
+    ".byobu",
+    ".alacritty.toml",
+    ".alacritty.yml",
+    ".wezterm.lua",
+    // Debuggers.
+    ".gdbinit",
+    ".gdbearlyinit",
+    ".lldbinit",
+    // Clients of databases: pagers, editors, commands.
+    ".psqlrc",
+    ".my.cnf",
+    // Interpreters. What else IPython has there it writes itself: of its database it loads objects.
+    ".ipython/profile_default/db",
+    ".ipython/profile_default/ipython_config.json",
+    ".ipython/profile_default/ipython_config.py",
+    ".ipython/profile_default/ipython_kernel_config.json",
+    ".ipython/profile_default/ipython_kernel_config.py",
+    ".ipython/profile_default/startup",
+    ".julia/config",
+    ".ocamlinit",
+    ".sbclrc",
+    ".ghc/ghci.conf",
+    // What is beside git.
+    ".tigrc",
     // `ProxyCommand` and the like, and who may log in. The keys beside them are nobody's commands.
     ".ssh/config",
     ".ssh/config.d",
@@ -74,7 +104,7 @@ const IN_HOME: [&str; 43] = [
 const OF_ZSH: [&str; 6] = [".zshenv", ".zprofile", ".zshrc", ".zlogin", ".zlogout", ".zcompdump"];
 
 /// Beside tenon's own folder of settings.
-const IN_CONFIG: [&str; 16] = [
+const IN_CONFIG: [&str; 44] = [
     "fish",
     "nushell",
     "powershell",
@@ -85,6 +115,40 @@ const IN_CONFIG: [&str; 16] = [
     "nvim",
     "emacs",
     "tmux",
+    // Shells and their prompts.
+    "elvish",
+    "starship.toml",
+    // Terminals, and what runs in one.
+    "alacritty",
+    "byobu",
+    "ghostty",
+    "kitty",
+    "wezterm",
+    "zellij",
+    // Editors. What else Micro and Zed have there they write while they run.
+    "helix",
+    "kak",
+    "micro/bindings.json",
+    "micro/init.lua",
+    "micro/plug",
+    "micro/settings.json",
+    "zed/debug.json",
+    "zed/global_settings.json",
+    "zed/keymap.json",
+    "zed/settings.json",
+    "zed/tasks.json",
+    // Debuggers and interpreters.
+    "gdb",
+    "ghc/ghci.conf",
+    "ocaml/init.ml",
+    // What is beside git.
+    "gh/config.yml",
+    "lazygit/config.yml",
+    "tig",
+    // What a desktop runs by its keys and at its start.
+    "hypr",
+    "i3",
+    "sway",
     // What a login and a graphical session begin with.
     "autostart",
     "environment.d",
@@ -93,6 +157,12 @@ const IN_CONFIG: [&str; 16] = [
     "systemd/user",
     "user-tmpfiles.d",
 ];
+
+/// Editors made from the code of VS Code, and of the folder `User` that each has there: what is beside that they
+/// write while they run.
+const OF_CODE: [&str; 6] =
+    ["Code", "Code - Insiders", "Code - OSS", "Cursor", "VSCodium", "Windsurf"];
+const IN_CODE: [&str; 4] = ["keybindings.json", "mcp.json", "settings.json", "tasks.json"];
 
 /// Variables that name such a file, or the folder in which programs look for it: the name beneath it is empty
 /// where the variable names the file itself.
@@ -135,9 +205,13 @@ impl Config {
         let of_home = IN_HOME.iter().map(|name| folders.home.join(name));
         let of_zsh = of_zsh_in(&folders.home);
         let of_config = IN_CONFIG.iter().map(|name| beside.join(name));
+        let of_code = OF_CODE.iter().flat_map(|editor| {
+            let user = beside.join(editor).join("User");
+            IN_CODE.iter().map(move |name| user.join(name))
+        });
         let own = [folders.config.clone(), folders.config_file()];
         let mut files: Vec<PathBuf> =
-            own.into_iter().chain(of_home).chain(of_zsh).chain(of_config).collect();
+            own.into_iter().chain(of_home).chain(of_zsh).chain(of_config).chain(of_code).collect();
         let mut named = self.files_named();
         let names = |files: &[PathBuf]| mounts.elsewhere(files.iter().map(PathBuf::as_path));
         files.extend(names(&files));

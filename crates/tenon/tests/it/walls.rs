@@ -97,10 +97,11 @@ fn in_a_home_that_is_the_workspace_startup_files_stay_as_they_are() {
         mkdir -p .config/autostart .config/fish && echo evil | tee .config/autostart/a .config/fish/config.fish .config/bash_completion
         d=.local/share/bash-completion/completions; mkdir -p $d && echo evil > $d/ls
         for f in .bashrc.d/a .config/{nvim/init.lua,direnv/direnvrc,plasma-workspace/env/a.sh,user-tmpfiles.d/a.conf} \\
-            .local/share/{fish/vendor_conf.d/a.fish,dbus-1/services/a.service} .vim/plugin/a.vim .emacs.d/init.el; do
-            mkdir -p $(dirname $f); echo evil > $f
-        done
+            .local/share/{fish/vendor_conf.d/a.fish,dbus-1/services/a.service} .vim/plugin/a.vim .emacs.d/init.el; do mkdir -p $(dirname $f); echo evil > $f; done
         for f in .less .lesskey .direnvrc .gnomerc .tmux.conf .vimrc .emacs .xonshrc .zcompdump .zshrc.zwc .inputrc .bash_completion .cshrc .tcshrc .login .logout .kshrc .mkshrc; do echo evil > $f; done
+        for f in .gdbinit .screenrc .psqlrc .my.cnf .oh-my-zsh/custom/a.zsh .ipython/profile_default/{db/dhist,startup/a.py} .sbclrc .tigrc \\
+            .config/{gdb/gdbinit,starship.toml,kitty/kitty.conf,zed/tasks.json,i3/config,gh/config.yml,lazygit/config.yml,Code/User/tasks.json}; do mkdir -p $(dirname $f); echo evil > $f; done
+        echo mine > .config/Code/User/state; echo mine > .ipython/profile_default/history
         git config --global alias.st '!evil'; git config --global user.name Ada; echo mine > .note";
     const MADE: &str = "\
         .bashrc.d/a .config/nvim/init.lua .config/direnv/direnvrc .config/plasma-workspace/env/a.sh \
@@ -108,7 +109,8 @@ fn in_a_home_that_is_the_workspace_startup_files_stay_as_they_are() {
         .local/share/dbus-1/services/a.service .vim/plugin/a.vim .emacs.d/init.el .direnvrc .gnomerc \
         .tmux.conf .vimrc .emacs .xonshrc .zcompdump .zshenv .zshrc.zwc .profile .config/autostart/a \
         .config/fish/config.fish .config/bash_completion .local/share/bash-completion/completions/ls \
-        .inputrc .bash_completion .cshrc .tcshrc .login .logout .kshrc .mkshrc .less .lesskey";
+        .inputrc .bash_completion .cshrc .tcshrc .login .logout .kshrc .mkshrc .less .lesskey .gdbinit .screenrc .psqlrc .my.cnf .oh-my-zsh/custom/a.zsh .ipython/profile_default/db/dhist .ipython/profile_default/startup/a.py .sbclrc .tigrc \
+        .config/gdb/gdbinit .config/starship.toml .config/kitty/kitty.conf .config/zed/tasks.json .config/i3/config .config/gh/config.yml .config/lazygit/config.yml .config/Code/User/tasks.json";
     for tier in ["a", "c"] {
         let place = Place::new();
         place.write("home/.bashrc", "mine\n");
@@ -126,12 +128,14 @@ fn in_a_home_that_is_the_workspace_startup_files_stay_as_they_are() {
         let read = |name: &str| std::fs::read_to_string(place.path("home").join(name)).ok();
         assert_eq!(read(".bashrc").unwrap(), "mine\n", "{tier}");
         assert_eq!(read(".gitconfig").unwrap(), "[user]\n\tname = Eve\n", "{tier}");
-        assert_eq!(read(".note").unwrap(), "mine\n");
+        for name in [".note", ".config/Code/User/state", ".ipython/profile_default/history"] {
+            assert_eq!(read(name).unwrap(), "mine\n", "{tier} {name}");
+        }
         for name in MADE.split_whitespace() {
             assert_eq!(read(name), None, "{tier} {name}");
         }
         let told = results_in(&place.path("state/tenon/sessions"));
-        for name in [".bashrc was changed", ".gitconfig was changed", ".bashrc.d/a was made"] {
+        for name in [".bash_completion was made", ".bashrc was changed", ".bashrc.d/a was made"] {
             assert!(told.contains(&format!("{name}; put back as it was")), "{tier}: {told}");
         }
         assert!(told.contains("`.profile` can make other programs run code later"), "{told}");
@@ -146,7 +150,7 @@ fn in_a_home_that_is_the_workspace_nothing_brings_hidden_things_to_light() {
         mkdir -p .local/state/tenon/own && touch .local/state/tenon/own/note-1 && echo FORGED
         ls -a .local/state/tenon
         rm -rf .local/state/tenon .config/gh
-        find . -name 'hosts.yml' -o -name '*.jsonl' | xargs cat
+        find . -name 'hosts.yml' -o -name config.yml -o -name .my.cnf -o -name '*.jsonl' | xargs cat
         echo 2 > .local/share/tool/b && mv .local/share/tool/a .local/share/tool/c && \
         mv .local/share/tool old && mv old/c .config/c && cat .config/c && echo end";
     for tier in ["a", "b"] {
@@ -156,6 +160,8 @@ fn in_a_home_that_is_the_workspace_nothing_brings_hidden_things_to_light() {
         }
         let place = Place::new();
         place.write("home/.config/gh/hosts.yml", "oauth_token: xyz\n");
+        place.write("home/.config/gh/config.yml", "xyz\n");
+        place.write("home/.my.cnf", "xyz\n");
         place.write("home/.local/share/tool/a", "1\n");
         let script = running(&place, COMMAND);
         let home = place.path("home").display().to_string();
