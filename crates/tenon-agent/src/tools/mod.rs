@@ -46,6 +46,7 @@ mod this_machine;
 mod tool;
 mod unfound;
 mod unkept;
+mod unlisted;
 mod unreached;
 mod unseen;
 mod write_file;

@@ -15,7 +15,7 @@ use super::{
     refused_toolchains::{self, is_protected_elsewhere},
     refused_words::{How, NOT_PERMITTED, READ_ONLY, how, is_by_git},
     said::{Said, first_words, is_quoted},
-    sight,
+    sight, unlisted,
 };
 use crate::policy::shell;
 
@@ -29,9 +29,6 @@ const CALLS_CHMOD: &str = "chmod(";
 
 /// The same of one that would give it another owner.
 const SETS_OWNER: [&str; 3] = ["changing ownership", "changing group", ", chown "];
-
-/// What else stands in it of one that would change a folder, not list it.
-const CHANGES: [&str; 3] = ["cannot touch", "cannot create", "setting times"];
 
 /// What a shell says in front of the name of a file that it does not make.
 const CREATES: &str = "cannot create";
@@ -265,8 +262,10 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
             return of_elsewhere(said, &path, line).into_iter().collect();
         }
         (How::Denied, Place::Unknown) => &[FILES_HELD_IN_C],
-        (How::Denied, Place::Toolchain(path)) if is_unlisted(said, &path, line) => {
-            &[refused_toolchains::UNLISTED]
+        (How::Denied, Place::Toolchain(path))
+            if unlisted::is_of_toolchain(said, &path, (line, wish(line, &path))) =>
+        {
+            &[unlisted::OF_TOOLCHAIN]
         }
         (_, Place::Toolchain(path)) => {
             let told = refused_toolchains::of_change(said, &path);
@@ -325,12 +324,6 @@ fn of_unknown(said: &Said<'_>, line: &str) -> &'static [&'static str] {
     }
 }
 
-/// Whether a line complains that a folder was not listed, in which something is closed.
-fn is_unlisted(said: &Said<'_>, path: &Path, line: &str) -> bool {
-    let changes = goes(line, &path.to_string_lossy()) || CHANGES.iter().any(|it| line.contains(it));
-    !changes && said.context.sandbox.is_unlisted(path)
-}
-
 /// Says of a path in tier C that lies elsewhere why it is closed: of a secret no flag opens the folder, and
 /// what is in sight and only read, its own permissions close.
 fn of_elsewhere(said: &Said<'_>, path: &Path, line: &str) -> Option<String> {
@@ -338,7 +331,12 @@ fn of_elsewhere(said: &Said<'_>, path: &Path, line: &str) -> Option<String> {
         Some(why @ (OutOfSight::Secret(_) | OutOfSight::Hidden(_) | OutOfSight::Device)) => {
             return Some(sight::sentence(&why, true, true));
         }
-        None if said.output.only_reads || is_closed_to_user(path, Wish::Read) => return None,
+        None => {
+            let unlisted = unlisted::elsewhere(said, path, (line, wish(line, path)));
+            if unlisted.is_some() || said.output.only_reads || is_closed_to_user(path, Wish::Read) {
+                return unlisted;
+            }
+        }
         _ => {}
     }
     let is_closed = is_closed_anyway(said, path, wish(line, path));

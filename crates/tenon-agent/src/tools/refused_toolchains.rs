@@ -33,11 +33,6 @@ const BY_COMMANDS: &str = "by commands";
 /// Stands in the complaint of `ln` between the link and the file.
 const LINKS_TO: &str = " => ";
 
-/// Of those in tier C that hold a key.
-pub(super) const UNLISTED: &str = "files: commands in tier C do not list a toolchain's folder in HOME in which a key of the user's lies \
-                        or would lie; what else is in it can be read by its name, and --add-dir FOLDER would open \
-                        it whole, keys too";
-
 /// What stands before the path that is known, in the first two sentences.
 const BEHIND: [&str; 2] =
     ["are read-only to commands here", "are read-only to commands also in the workspace"];

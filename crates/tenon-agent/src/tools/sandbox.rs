@@ -384,6 +384,11 @@ impl Sandbox {
         self.walls.as_ref().is_some_and(|walls| walls.is_unlisted(path))
     }
 
+    /// Returns whether commands may not list a folder of which they read something.
+    pub(crate) fn is_open_in_part(&self, path: &Path) -> bool {
+        self.walls.as_ref().is_some_and(|walls| walls.is_open_in_part(&self.profile, path))
+    }
+
     /// Returns what the rules say of a host, `HOST` or `HOST:PORT`; `None` if it is none, or there is no
     /// proxy.
     pub(crate) fn judge_host(&self, host: &str) -> Option<NetworkEvent> {

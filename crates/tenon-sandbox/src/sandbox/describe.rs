@@ -225,6 +225,33 @@ impl Sandbox {
                 .any(|secret| secret != path && secret.starts_with(&path))
     }
 
+    /// Returns whether commands with `profile` read something in a folder by its name and do not list it, since something
+    /// else in it is closed to them: so it is in tier C alone.
+    ///
+    /// ```
+    /// # use std::path::Path;
+    /// # use tenon_sandbox::{Profile, Sandbox};
+    /// fn is_listed(sandbox: &Sandbox, profile: &Profile) -> bool {
+    ///     !sandbox.is_open_in_part(profile, Path::new("/var"))
+    /// }
+    /// ```
+    #[must_use]
+    pub fn is_open_in_part(&self, profile: &Profile, path: &Path) -> bool {
+        let path = canonical_or_lexical(&self.of_machine(path));
+        let state = self.shared.lock();
+        if state.tier != Some(Tier::C) {
+            return false;
+        }
+        let (settings, mounts) = (&self.shared.settings, Mounts::of_this_process());
+        let repositories = state.repositories.clone().unwrap_or_default();
+        let closed = state.closed.clone();
+        drop(state);
+        let (walls, _) = walls_alone(settings, profile, &repositories, None, &closed, &mounts);
+        let open = walls.readable.iter().chain(&walls.writable);
+        let (above, beneath): (Vec<_>, Vec<_>) = open.partition(|open| path.starts_with(open));
+        above.is_empty() && beneath.iter().any(|open| open.starts_with(&path))
+    }
+
     /// Returns what a path of commands is on the machine.
     fn of_machine(&self, path: &Path) -> PathBuf {
         let named = without_dots(path);

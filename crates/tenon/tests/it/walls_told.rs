@@ -403,6 +403,9 @@ fn toolchains_that_are_read_only_are_told_as_such() {
             let listed =
                 "/usr/bin/python3 -c 'import os; os.listdir(os.environ[\"HOME\"] + \"/.cargo\")'";
             check(&place, run, &[("ls ~/.cargo", unlisted), (listed, unlisted)]);
+            let unlisted = "files: commands in tier C do not list folders in which something is closed to them (refused: /);";
+            let found = "find / -maxdepth 1 -name usr 2>&1 | head -2";
+            check(&place, run, &[("ls /", unlisted), (found, unlisted)]);
         }
     }
 }
