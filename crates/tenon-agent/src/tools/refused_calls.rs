@@ -5,7 +5,7 @@
 use tenon_sandbox::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS, SET_ID_BITS, runs_as_root};
 
 use super::unreached::is_complaint;
-use crate::policy::shell;
+use crate::policy::shell::{self, SimpleCommand};
 
 /// What is said of what is not to be opened.
 pub(super) const DENIED: [&str; 2] = ["permission denied", "eacces"];
@@ -58,6 +58,55 @@ const CLIENTS: [&str; 17] = [
     "ncat", "telnet", "ping", "dig", "host",
 ];
 
+/// Programs that speak to hosts for these of their subcommands, or whatever they are told: of all their words, what
+/// begins with one. Some of them also look in passing whether there are internet sockets, or ask a host for advice
+/// and go on without.
+const SUBCOMMANDS: [(&[&str], &[&str]); 11] = [
+    (&["pip"], &["install", "download", "wheel"]),
+    (
+        &["npm", "pnpm", "yarn", "bun"],
+        &[
+            "install", "i", "in", "ci", "add", "update", "up", "upgrade", "view", "info", "show",
+            "search", "outdated", "audit", "publish", "dlx", "create", "init",
+        ],
+    ),
+    (&["npx", "pnpx", "bunx", "uvx", "pipx", "gh", "glab"], &[]),
+    (&["uv"], &["pip install", "pip sync", "pip compile", "sync", "add", "lock", "tool install"]),
+    (&["poetry"], &["install", "add", "update", "lock"]),
+    (&["cargo"], &["install", "add", "fetch", "update", "search", "publish"]),
+    (&["go"], &["get", "install", "mod download", "mod tidy"]),
+    (&["gem"], &["install", "update", "fetch"]),
+    (&["bundle"], &["install", "update", "add"]),
+    (&["apt", "apt-get"], &["update", "install", "upgrade", "dist-upgrade", "download"]),
+    (&["composer"], &["install", "require", "update"]),
+];
+
+/// Words with which programs say that they failed, but for how many did: `0 failed`.
+const FAILS: [&str; 12] = [
+    "fail",
+    "fails",
+    "failed",
+    "failure",
+    "error",
+    "errors",
+    "err",
+    "unable",
+    "cannot",
+    "couldn't",
+    "offline",
+    "unreachable",
+];
+const NONE: [&str; 3] = ["0", "no", "without"];
+
+/// How a line begins that warns of something else.
+const WARNS: [&str; 2] = ["npm warn", "warning"];
+
+/// What pip says in the end where it reached no host, also of one that has no such package.
+const NO_PACKAGE: &str = "no matching distribution found";
+
+/// Stands in front of what a line says in the place of a program that failed.
+const OR_SAYS: &str = "|| echo ";
+
 pub(super) const SOCKETS_HELD: &str = "network: commands in tier C have no sockets to this machine or others; --net on would \
                                        open the network";
 pub(super) const PATH_SOCKETS_HELD: &str = "sockets: commands in tier C have no sockets with a path but pairs that a process \
@@ -86,7 +135,14 @@ pub(super) fn worth_telling(
     let is_silent = || text.trim().is_empty() || runs_client(script);
     refused.retain(|what| match *what {
         what if OF_ROOT.contains(&what) => runs_as_root(),
-        INTERNET_SOCKETS => is_error || says(&text, &DENIED) || is_complaint(&text) || is_silent(),
+        INTERNET_SOCKETS => {
+            is_error
+                || says(&text, &DENIED)
+                || is_complaint(&text)
+                || text.contains(NO_PACKAGE)
+                || is_silent()
+                || says_failed(script, &text) && runs_subcommand(script)
+        }
         OTHER_SOCKETS => is_error || says(&text, &FAMILIES),
         PATH_SOCKETS => !is_of_others && text.lines().any(may_be_paths),
         _ => true,
@@ -120,6 +176,56 @@ pub(super) fn without_files(line: &str) -> String {
 fn runs_client(script: &str) -> bool {
     let commands = shell::parse(script).commands;
     commands.iter().filter_map(|command| command.program()).any(|name| CLIENTS.contains(&name))
+}
+
+/// Whether a script runs a program with a subcommand that speaks to hosts.
+fn runs_subcommand(script: &str) -> bool {
+    shell::parse(script).commands.iter().any(speaks_to_hosts)
+}
+
+fn speaks_to_hosts(command: &SimpleCommand) -> bool {
+    let is_of_version = |sign: char| sign.is_ascii_digit() || sign == '.';
+    let words = command.arguments().iter().map(|word| word.literal().unwrap_or("…"));
+    let mut words: Vec<&str> = words.collect();
+    let mut program = command.program().unwrap_or_default().trim_end_matches(is_of_version);
+    if let ("python", ["-m", module, ..]) = (program, words.as_slice()) {
+        program = *module;
+        words.drain(..2);
+    }
+    let is_option = |word: &str| word.starts_with(['-', '+']);
+    let mut begins = words.iter().position(|word| !is_option(word)).into_iter().collect::<Vec<_>>();
+    // What stands behind an option may be its value.
+    begins.extend(begins.first().filter(|at| **at > 0).map(|at| at + 1));
+    let told: Vec<String> =
+        begins.iter().filter_map(|at| Some(words.get(*at..)?.join(" "))).collect();
+    SUBCOMMANDS.iter().filter(|(programs, _)| programs.contains(&program)).any(|(_, known)| {
+        let is_known = |told: &String| {
+            let rests = known.iter().filter_map(|known| told.strip_prefix(known));
+            rests.into_iter().any(|rest| rest.is_empty() || rest.starts_with(' '))
+        };
+        known.is_empty() || told.iter().any(is_known)
+    })
+}
+
+/// Whether a text in small letters says that something failed, or what `script` says in the place of that.
+fn says_failed(script: &str, text: &str) -> bool {
+    let trimmed = |word: &str| word.trim_matches(|sign: char| !sign.is_alphanumeric()).to_owned();
+    let fails = |line: &str| {
+        let words: Vec<String> = line.split_whitespace().map(trimmed).collect();
+        words.iter().enumerate().any(|(at, word)| {
+            let is_none = |at: Option<usize>| {
+                at.and_then(|at| words.get(at)).is_some_and(|word| NONE.contains(&word.as_str()))
+            };
+            FAILS.contains(&word.as_str()) && !is_none(at.checked_sub(1)) && !is_none(Some(at + 1))
+        })
+    };
+    let mut lines = text.lines().filter(|line| !WARNS.iter().any(|words| line.starts_with(words)));
+    let script = script.to_lowercase();
+    let mut instead = script.split(OR_SAYS).skip(1).filter_map(|rest| {
+        let said = rest.split([';', '&', '|', '\n', ')']).next()?.trim().trim_matches(['\'', '"']);
+        (!said.is_empty()).then_some(said)
+    });
+    lines.any(fails) || instead.any(|said| text.lines().any(|line| line.trim() == said))
 }
 
 /// Whether a script has a mode with one of these bits: `4755` or `g+s`.
@@ -171,6 +277,46 @@ mod tests {
         check("bash -c 'git fetch -q || echo offline'", "offline", true);
         check("pip list", "pip 25.0", false);
         check("./serve || echo none", "none", false);
+    }
+
+    #[test]
+    fn internet_sockets_are_told_of_subcommands_that_speak_to_hosts_and_fail() {
+        let check = |script: &str, text: &str, is_told: bool| {
+            let told = worth_telling(vec![INTERNET_SOCKETS], false, text, script);
+            assert_eq!(!told.is_empty(), is_told, "{script} {text}");
+        };
+        let none = "ERROR: No matching distribution found for requests";
+        for (script, text) in [
+            ("v/bin/pip install --retries 0 requests 2>&1 | tail -2", none),
+            ("make deps 2>&1 | tail -1", none),
+            ("pip3.12 install requests || echo none", "none"),
+            ("python3 -m pip download requests || echo 'Went on'", "Went on"),
+            ("npm i --silent left-pad || echo failed", "failed"),
+            ("npm --prefix web ci 2>&1 | tail -1", "npm error A complete log is in x"),
+            ("npx cowsay || echo failed", "failed"),
+            ("cd a && uv pip install x || echo failed", "failed"),
+            ("cargo +nightly fetch 2>&1 | tail -1", "error: x"),
+            ("go get example.com/x || echo failed", "failed"),
+            ("gh pr list 2>&1 | cat", "error connecting to api.github.com"),
+            ("apt-get update 2>&1 | tail -1", "W: Failed to fetch x"),
+        ] {
+            check(script, text, true);
+        }
+        for (script, text) in [
+            ("pip install -e . 2>&1 | tail -1", "Successfully installed error-1.0 failed-2.0"),
+            ("pip install -e . && pytest | tail -1", "3 passed, 0 failed, no errors"),
+            ("pip list || echo failed", "failed"),
+            ("npm ci", "npm warn deprecated x: failed to\nadded 5 packages in 1s"),
+            ("npm ci || echo none", "added 5 packages, none audited"),
+            ("npm test | tail -1", "1 failed"),
+            ("npm run install || echo failed", "failed"),
+            ("cargo build 2>&1 | tail -1; cargo test", "error: x"),
+            ("cargo fetch; cargo test", "test result: ok. 5 passed; 0 failed"),
+            ("go build ./... || echo failed", "failed"),
+            ("uv pip list || echo failed", "failed"),
+        ] {
+            check(script, text, false);
+        }
     }
 
     #[test]
