@@ -3,6 +3,7 @@
 mod benign;
 mod denials;
 mod downloads;
+mod fed;
 mod files;
 mod folders;
 mod forms;

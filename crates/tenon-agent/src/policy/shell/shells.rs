@@ -5,6 +5,7 @@
 
 use super::SimpleCommand;
 use super::arguments::{Launched, is_output, script, skip_options, valued};
+use super::given::aside;
 use super::hidden;
 use super::word::Word;
 
@@ -200,8 +201,12 @@ pub(super) fn launched(
     let read = Invocation::of(shell, arguments);
     let hides = |file: &Word| is_output(file) || hidden::is_descriptor_of(command, file);
     let mut launched = Vec::new();
-    if read.startup.iter().any(|file| hides(file)) {
-        launched.push(Launched::Unknown);
+    for file in &read.startup {
+        launched.extend(match file.literal() {
+            _ if hides(file) => Some(Launched::Unknown),
+            Some("/dev/null") => None,
+            _ => Some(runs_file(command, file)),
+        });
     }
     if shell == "fish" {
         let texts = valued(arguments, &["-c", "--command", "-C", "--init-command"]);
@@ -223,6 +228,12 @@ pub(super) fn launched(
         launched.extend(with_parameters(hidden::fed(command, feed, false), &parameters));
     }
     launched
+}
+
+/// Returns what a shell does with a file that it runs first: the same as if it were its script.
+fn runs_file(command: &SimpleCommand, file: &Word) -> Launched {
+    let words = command.words.first().into_iter().chain([file]).cloned().collect();
+    aside(Launched::Command(SimpleCommand { words, ..Default::default() }))
 }
 
 fn with_parameters(launched: Vec<Launched>, parameters: &[Word]) -> Vec<Launched> {
