@@ -13,6 +13,7 @@ mod conditions;
 mod crontab;
 mod evaluate;
 mod expand;
+mod fed;
 mod files;
 mod flow;
 mod folders;
@@ -51,6 +52,7 @@ mod writers;
 mod writes;
 
 use std::ops::Range;
+use std::rc::Rc;
 
 pub(crate) use folders::Folders;
 pub(crate) use holds::OF_NUMBERS;
@@ -98,6 +100,8 @@ pub(crate) struct SimpleCommand {
     pub piped_from: Option<Range<usize>>,
     /// The file that the shell or the group around it reads, if it reads none of its own.
     pub(crate) reads_from: Option<Word>,
+    /// The text that the shell or the group around it reads, if nothing else is its input.
+    pub(crate) reads_text: Option<Rc<Word>>,
     /// Its standard input is a pipe, a text or a file that is no terminal.
     pub(crate) is_fed: bool,
     /// The command that starts this one (`env`, `xargs`, `sh -c`), as an index.

@@ -171,10 +171,22 @@ impl Walker {
     /// Says whether the standard input of a command is a pipe, a text or a file that is no terminal; it is
     /// marked already if it takes another descriptor for it.
     pub(super) fn is_fed(&self, command: &SimpleCommand) -> bool {
+        feeds(&command.redirects)
+            .unwrap_or(command.is_fed || self.state.is_fed && !self.is_cut_off())
+    }
+
+    /// Says whether what is read now starts with an empty input.
+    fn is_cut_off(&self) -> bool {
         let launcher = self.state.launched_by.and_then(|index| self.commands.get(index));
         let launcher = launcher.and_then(SimpleCommand::program);
-        let is_cut = launcher.is_some_and(|name| CUTTING.contains(&name));
-        feeds(&command.redirects).unwrap_or(command.is_fed || self.state.is_fed && !is_cut)
+        launcher.is_some_and(|name| CUTTING.contains(&name))
+    }
+
+    /// Returns the text that a command is left to read.
+    pub(super) fn reads_text(&self, command: &SimpleCommand) -> Option<Rc<Word>> {
+        let has_own = command.piped_from.is_some() || command.redirects.iter().any(is_input);
+        let has_own = has_own || command.words.is_empty() || self.is_cut_off();
+        self.state.text.clone().filter(|_| !has_own)
     }
 
     /// Returns the file that a command is left to read. `exec` without a command makes its own the

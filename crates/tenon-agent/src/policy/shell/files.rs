@@ -17,18 +17,18 @@ use super::word::{Piece, Word};
 use super::{RedirectKind, SimpleCommand};
 
 /// A longer file is not read, in bytes.
-const FILE_BYTES_MAX: usize = 64 * 1024;
+pub(super) const FILE_BYTES_MAX: usize = 64 * 1024;
 /// Files and names that are kept of one line.
 const FILES_MAX: usize = 64;
 
 /// Commands that are looked at for what one of them writes.
-const FEED_MAX: usize = 256;
+pub(super) const FEED_MAX: usize = 256;
 
 /// These make a file of another one.
 const COPIERS: &[&str] = &["cp", "install", "ln", "mv"];
 
 /// These write what they read, or lines of it.
-const PASSERS: &[&str] = &[
+pub(super) const PASSERS: &[&str] = &[
     "cat", "cp", "csplit", "dd", "egrep", "fgrep", "grep", "head", "install", "pv", "sort",
     "split", "sponge", "tail", "tee", "uniq",
 ];
@@ -46,7 +46,7 @@ const PARTS_OF_CSPLIT: &[&str] = &["00", "01"];
 const PIPES: &[&str] = &["mkfifo", "mknod"];
 
 /// What the line says of what a command writes.
-enum Content {
+pub(super) enum Content {
     /// A script; what is not known of it stays a variable.
     Text(String),
     /// Something that a program makes of a text in the line.
@@ -67,12 +67,12 @@ impl Content {
 }
 
 /// Returns the name of a file without its folder.
-fn name(word: &Word) -> Option<String> {
+pub(super) fn name(word: &Word) -> Option<String> {
     word.program().filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 /// Returns what an `echo`, a `printf` or a `cat` of a text writes.
-fn printed(command: &SimpleCommand) -> Option<Content> {
+pub(super) fn printed(command: &SimpleCommand) -> Option<Content> {
     if let Some(text) = hidden::written(command) {
         return Some(Content::Text(text));
     }
@@ -226,6 +226,7 @@ impl Walker {
             true => self.fed(command, &mut left),
             false => self.content(command, &mut left),
         };
+        let content = content.or_else(|| self.known(command, &mut left).map(Content::Text));
         let written = command.redirects.iter().filter(|one| one.kind == RedirectKind::Write);
         let written = written.map(|one| one.target.clone()).chain(named(command));
         for target in written.collect::<Vec<_>>().iter().filter_map(name) {
@@ -272,7 +273,8 @@ impl Walker {
         for one in self.commands.get(index + 1..).unwrap_or_default() {
             let Some(rest) = left.checked_sub(1) else { break };
             left = rest;
-            texts.extend(self.content(one, &mut left));
+            let content = self.content(one, &mut left);
+            texts.extend(content.or_else(|| self.known(one, &mut left).map(Content::Text)));
         }
         let content = if left == 0 { Some(Content::Changed) } else { Content::of(texts) };
         for file in files {
@@ -426,21 +428,31 @@ impl Walker {
                 self.written.insert(file, text);
                 continue;
             }
-            let folders = command.folders.clone().unwrap_or_else(Folders::open);
-            let at = (command.folder.clone(), folders);
-            let parsed = walk::walk(&text, at, (self.scripts + 1, self.nesting), &mut self.work);
-            let by = self.commands.len();
-            for inner in parsed.commands {
-                self.count(inner.folders.as_ref().map_or(1, Folders::words));
-                if self.is_tired() {
-                    return;
-                }
-                self.commands.push(moved(inner, by, index));
+            self.run_text(index, &text);
+            if self.is_tired() {
+                return;
             }
             if self.callers.defines > 0 {
                 // A call runs it again.
                 self.written.insert(file, text);
             }
+        }
+    }
+
+    /// Reads a script that a command runs as one that the line has written.
+    pub(super) fn run_text(&mut self, index: usize, text: &str) {
+        let Some(command) = self.commands.get(index) else { return };
+        let folders = command.folders.clone().unwrap_or_else(Folders::open);
+        let at = (command.folder.clone(), folders);
+        let parsed = walk::walk(text, at, (self.scripts + 1, self.nesting), &mut self.work);
+        self.count(1);
+        let by = self.commands.len();
+        for inner in parsed.commands {
+            self.count(inner.folders.as_ref().map_or(1, Folders::words));
+            if self.is_tired() {
+                return;
+            }
+            self.commands.push(moved(inner, by, index));
         }
     }
 }

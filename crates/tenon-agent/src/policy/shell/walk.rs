@@ -471,6 +471,7 @@ impl Walker {
         command.piped_from = self.state.input.clone();
         command.launched_by = self.state.launched_by;
         command.is_fed = self.is_fed(&command);
+        command.reads_text = self.reads_text(&command);
         command.is_aside = self.state.is_aside;
         self.may_mean(perhaps::perhaps(&command));
         let index = self.commands.len();
@@ -478,7 +479,7 @@ impl Walker {
         for sink in &sinks {
             for reader in self.commands.get_mut(sink.clone()).into_iter().flatten() {
                 reader.piped_from.get_or_insert(index..index + 1);
-                reader.is_fed = true;
+                (reader.is_fed, reader.reads_text) = (true, None);
             }
         }
         self.flow_files(&command);
@@ -498,6 +499,7 @@ impl Walker {
             self.reads_descriptor(index);
         }
         self.run_written(index);
+        self.run_fed(index);
         self.change_shell(index, &read);
         let input = self.enter_input(index);
         self.call(index);
@@ -506,7 +508,10 @@ impl Walker {
         if !self.keeps_input(index) {
             (self.state.input, self.state.text, self.state.is_fed) = input;
         }
-        sinks.into_iter().flatten().for_each(|reader| self.launch_fed(reader, index));
+        for reader in sinks.into_iter().flatten() {
+            self.launch_fed(reader, index);
+            self.run_fed(reader);
+        }
     }
 
     /// Gives a variable a value, or takes it away.

@@ -13,6 +13,9 @@ const STEPS_MAX: usize = 50_000;
 /// are: room for the longest script that is read, written to a file and run from there.
 const BYTES_MAX: usize = 16 << 20;
 
+/// Bytes of texts that come to who runs them by others. What is more is not followed, and no question.
+const FED_BYTES_MAX: usize = 256 << 10;
+
 pub(super) const TOO_MANY: &str = "it is nested too deeply or has too many commands";
 const TOO_LONG: &str = "its values are too long, or it uses them too often";
 
@@ -21,12 +24,14 @@ const TOO_LONG: &str = "its values are too long, or it uses them too often";
 pub(super) struct Work {
     steps_left: usize,
     bytes_left: usize,
+    fed_left: usize,
     is_over: bool,
 }
 
 impl Default for Work {
     fn default() -> Work {
-        Work { steps_left: STEPS_MAX, bytes_left: BYTES_MAX, is_over: false }
+        let (steps_left, bytes_left) = (STEPS_MAX, BYTES_MAX);
+        Work { steps_left, bytes_left, fed_left: FED_BYTES_MAX, is_over: false }
     }
 }
 
@@ -39,6 +44,11 @@ impl Work {
     /// Takes bytes, or says why there are none left.
     pub(super) fn take_bytes(&mut self, bytes: usize) -> Result<(), &'static str> {
         take(&mut self.bytes_left, bytes).ok_or(TOO_LONG).inspect_err(|_| self.is_over = true)
+    }
+
+    /// Takes bytes of texts that come to a program by others; says whether they were left.
+    pub(super) fn takes_fed(&mut self, bytes: usize) -> bool {
+        take(&mut self.fed_left, bytes).is_some()
     }
 
     /// Returns whether something was asked for that was not left.
