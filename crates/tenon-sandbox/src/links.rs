@@ -115,6 +115,18 @@ pub fn leads_into(named: &Path, folders: &[PathBuf]) -> bool {
     resolved(named).is_none_or(|(end, links)| is_in(&end) || links.iter().any(|link| is_in(link)))
 }
 
+/// Returns a path without `..` by its names.
+pub(crate) fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
 /// Returns the names of a path, the first one last.
 fn parts(path: &Path) -> Vec<OsString> {
     let names = path.components().rev().filter_map(|part| match part {

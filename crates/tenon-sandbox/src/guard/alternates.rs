@@ -8,9 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::item::{Content, Item};
-use super::moves::plain;
 use super::place::{Place, is_repository_root};
-use crate::links::resolved;
+use crate::links::{plain, resolved};
 
 /// Where in a folder of objects others are named.
 pub(super) const FILE: &str = "info/alternates";

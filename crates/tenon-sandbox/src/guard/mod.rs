@@ -422,8 +422,7 @@ impl Guard {
     /// Puts back what is not as it was.
     fn correct(&mut self, after: BTreeMap<Place, Item>) -> Vec<ProtectedChange> {
         let mut changes = Vec::new();
-        // How the changed ones should be. A second scan would take what a job wrote meanwhile for
-        // that.
+        // How these should be. A second scan would take what a job wrote meanwhile for that.
         let mut corrected: Vec<(Place, Option<Item>)> = Vec::new();
         self.frozen.retain(|(path, identity)| identity_of_folder(path) == Some(*identity));
         let may = |place: &Place| {

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::Guard;
 use super::alternates;
@@ -20,6 +20,7 @@ use super::submodule::way_of;
 use crate::file_system::{Identity, identity_of_folder};
 use crate::git_blanks::trimmed_end;
 use crate::git_config;
+use crate::links::plain;
 
 /// Stands in settings of git that read others.
 const INCLUDE: &[u8] = b"include";
@@ -118,16 +119,4 @@ fn top_of(repository: &Path) -> &Path {
 /// Whether a way leads to the same place from both folders, by its names.
 fn is_same_way(old: &Path, new: &Path, way: &Path) -> bool {
     plain(&old.join(way)) == plain(&new.join(way))
-}
-
-/// Returns a path without `..` by its names.
-pub(super) fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            part => plain.push(part),
-        }
-    }
-    plain
 }
