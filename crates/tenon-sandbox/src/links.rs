@@ -19,16 +19,26 @@ const LINKS_MAX: usize = 40;
 pub(crate) fn resolved(named: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
     match is_without_links(named) {
         true => Some((named.components().collect(), Vec::new())),
-        false => walked(named),
+        false => walked(named).map(|way| (way.end, way.links)),
     }
 }
 
-/// Returns the same, one name after the other.
-fn walked(named: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
+/// How a path leads where it does.
+#[derive(Debug)]
+pub(crate) struct Way {
+    pub(crate) end: PathBuf,
+    pub(crate) links: Vec<PathBuf>,
+    /// The folders that `..` goes out of again: from behind a link in the place of one it would go elsewhere.
+    pub(crate) left: Vec<PathBuf>,
+}
+
+/// Returns how an absolute path leads where it does, one name after the other; as [`resolved`] says.
+pub(crate) fn walked(named: &Path) -> Option<Way> {
     let mut pending: Vec<OsString> = parts(named);
-    let (mut at, mut links) = (PathBuf::from("/"), Vec::new());
+    let (mut at, mut links, mut left) = (PathBuf::from("/"), Vec::new(), Vec::new());
     while let Some(part) = pending.pop() {
         if part == ".." {
+            left.push(at.clone());
             at.pop();
             continue;
         }
@@ -49,7 +59,13 @@ fn walked(named: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
         }
         pending.extend(parts(&target));
     }
-    Some((at, links))
+    Some(Way { end: at, links, left })
+}
+
+/// Whether a way goes into a folder and out of it again, by its names.
+pub(crate) fn goes_out_again(way: &Path) -> bool {
+    let mut parts = way.components().skip_while(|part| *part == Component::ParentDir);
+    parts.any(|part| part == Component::ParentDir)
 }
 
 fn readlink(link: &Path) -> Option<PathBuf> {
@@ -144,6 +160,10 @@ mod tests {
 
     use super::*;
 
+    fn plainly(named: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
+        walked(named).map(|way| (way.end, way.links))
+    }
+
     #[test]
     fn a_path_leads_where_its_names_lead_one_after_the_other() {
         let folder = tempfile::tempdir().unwrap();
@@ -158,7 +178,7 @@ mod tests {
         symlink(top.join("link"), top.join("a/b/up")).unwrap();
         let check = |name: &str, end: Option<&str>, links: usize| {
             let found = resolved(&top.join(name));
-            assert_eq!(found, walked(&top.join(name)), "{name}");
+            assert_eq!(found, plainly(&top.join(name)), "{name}");
             let found = found.map(|(end, links)| (end, links.len()));
             assert_eq!(found, end.map(|end| (top.join(end), links)), "{name}");
         };
@@ -172,8 +192,14 @@ mod tests {
         check("dangling/y", Some("nowhere/x/y"), 1);
         check("a/b/up/file", Some("a/file"), 2);
         check("round", None, 0);
+        let left = |name: &str| walked(&top.join(name)).map(|way| way.left);
+        assert_eq!(left("a/../link/../a/b"), Some(vec![top.join("a"), top.join("a")]));
+        assert_eq!(left("a/b"), Some(Vec::new()));
+        let again = |way: &str| goes_out_again(way.as_ref());
+        assert!(again("x/../a") && again("../x/../a") && again("/x/..") && again("../x/y/../a"));
+        assert!(!again("../../a/b") && !again("a/./b") && !again("/a/b") && !again(".."));
         for path in ["/proc/self/exe", "/", "relative", "/dev/stdin"] {
-            assert_eq!(resolved(path.as_ref()), walked(path.as_ref()), "{path}");
+            assert_eq!(resolved(path.as_ref()), plainly(path.as_ref()), "{path}");
         }
     }
 }

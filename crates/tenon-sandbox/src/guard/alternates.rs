@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::item::{Content, Item};
 use super::place::{Place, is_repository_root};
-use crate::links::{plain, resolved};
+use crate::links::{goes_out_again, plain, resolved};
 
 /// Where in a folder of objects others are named.
 pub(super) const FILE: &str = "info/alternates";
@@ -28,8 +28,9 @@ pub(super) fn may_say(
     let said: Vec<&[u8]> = lines(Some(after)).collect();
     let is_text = matches!(after.content, Content::File(Some(_)));
     let leads_beneath = |line: &[u8]| {
-        folder(&place.path(), line)
-            .is_some_and(|path| is_of_repository(&path) && is_in(&path, roots))
+        !goes_out_again(Path::new(OsStr::from_bytes(line)))
+            && folder(&place.path(), line)
+                .is_some_and(|path| is_of_repository(&path) && is_in(&path, roots))
     };
     is_text
         && known.iter().all(|line| said.contains(line))

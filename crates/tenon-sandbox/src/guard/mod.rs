@@ -562,6 +562,7 @@ impl Guard {
         }
         if place.is_alternates()
             && !has_new_name
+            && !**has_many_addresses
             && alternates::may_say(place, before, after, &self.roots)
         {
             return None;

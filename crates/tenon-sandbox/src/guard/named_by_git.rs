@@ -5,6 +5,7 @@
 //! where it leads is looked at as long as the settings name it: a link would lead elsewhere, and so would a file that
 //! says where a repository is.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -23,12 +24,12 @@ use super::work_trees::tops_of;
 use crate::git_addresses::paths;
 use crate::git_config::local_addresses;
 use crate::git_includes::Includes;
-use crate::links::resolved;
+use crate::links::{Way, resolved, walked};
 
 /// How many names are looked at for all settings together, the links on the way to an address included.
 const NAMES_MAX: usize = 8_192;
 
-/// How many addresses there may be in all settings for a command to add another: more than clones within a project have,
+/// How many addresses, and folders of objects elsewhere, there may be for a command to add another: more than clones within a project have,
 /// and with 40 links on the way to each no more than so many names.
 const ADDRESSES_MAX: usize = 64;
 
@@ -78,26 +79,20 @@ impl Guard {
         let mut found: BTreeSet<(usize, Place)> = BTreeSet::new();
         for (place, item) in self.before.iter().filter(|(place, _)| place.is_git_config()) {
             let config = self.included.get(place).cloned().unwrap_or_else(|| place.path());
+            let tops = LazyCell::new(|| tops_of(&config));
             for address in item.bytes().map(local_addresses).unwrap_or_default() {
-                let tried = paths(&address, self.home.as_deref(), || tops_of(&config));
+                let tried = paths(&address, self.home.as_deref(), || tops.clone());
                 for (number, paths) in tried.iter().enumerate() {
-                    let led = paths.iter().filter_map(|path| resolved(path));
-                    let names = led.flat_map(|(end, links)| links.into_iter().chain([end]));
-                    let places = names.filter_map(|name| Place::included(&name, &self.roots));
+                    let places = paths.iter().flat_map(|path| self.places_on(path, &tops));
                     found.extend(places.map(|place| (number, place)));
                 }
             }
         }
-        found.extend(self.repositories_elsewhere());
         let folders = self.alternates();
         let files = folders.iter().map(|folder| folder.join(alternates::FILE));
-        for path in folders.iter().cloned().chain(files) {
-            let Some((end, links)) = resolved(&path) else { continue };
-            let names = links.into_iter().chain([end]);
-            found.extend(
-                names.filter_map(|name| Place::included(&name, &self.roots)).map(|it| (0, it)),
-            );
-        }
+        let alternates = folders.iter().cloned().chain(files);
+        let places = alternates.flat_map(|path| self.places_on(&path, &[]));
+        found.extend(self.repositories_elsewhere().chain(places).map(|place| (0, place)));
         self.alternates = folders.into_iter().filter_map(|path| Some(resolved(&path)?.0)).collect();
         found.retain(|(_, place)| !place.beneath().as_os_str().is_empty());
         self.addresses = found.into_iter().map(|(_, place)| place).take(NAMES_MAX).collect();
@@ -114,15 +109,25 @@ impl Guard {
         }
     }
 
-    /// Returns the places to which `.git` files that were found lead, and the links on the way.
-    fn repositories_elsewhere(&self) -> BTreeSet<(usize, Place)> {
+    /// Returns the places beneath the roots by which a path leads where it does: its end, the links on the way, and the folders
+    /// that it goes out of again, unless it begins there, in one of the folders `from`.
+    fn places_on(&self, path: &Path, from: &[PathBuf]) -> Vec<Place> {
+        let Some(Way { end, links, left }) = walked(path) else { return Vec::new() };
+        let left = left.into_iter().filter(|left| !from.iter().any(|from| from.starts_with(left)));
+        let names = links.into_iter().chain(left).chain([end]);
+        names.filter_map(|name| Place::included(&name, &self.roots)).collect()
+    }
+
+    /// Returns the places by which `.git` files that were found lead where they do.
+    fn repositories_elsewhere(&self) -> impl Iterator<Item = Place> {
         let is_pointer = |place: &Place| place.beneath().file_name() == Some(OsStr::new(".git"));
-        let pointers = self.before.iter().filter(|(place, _)| is_pointer(place));
-        let led = pointers.filter_map(|(place, item)| {
-            resolved(&place.path().parent()?.join(way_of(item.bytes()?)?))
-        });
-        let names = led.flat_map(|(end, links)| links.into_iter().chain([end]));
-        names.filter_map(|name| Place::included(&name, &self.roots)).map(|it| (0, it)).collect()
+        let pointers = self.before.iter().filter(move |(place, _)| is_pointer(place));
+        pointers.flat_map(|(place, item)| {
+            let (path, way) = (place.path(), item.bytes().and_then(way_of));
+            let led = path.parent().zip(way);
+            led.map(|(folder, way)| self.places_on(&folder.join(way), &[folder.to_path_buf()]))
+                .unwrap_or_default()
+        })
     }
 
     /// Returns the folders of objects that repositories have besides their own, and that these have, as git follows them.
@@ -162,10 +167,13 @@ impl Guard {
         scan.found
     }
 
-    /// Whether there are so many addresses in all settings that a command may add none.
+    /// Whether there are so many addresses in all settings, and folders of objects elsewhere, that a command may add none.
     pub(super) fn has_many_addresses(after: &BTreeMap<Place, Item>) -> bool {
-        let configs = after.iter().filter(|(place, _)| place.is_git_config());
-        let addresses = configs.filter_map(|(_, item)| Some(local_addresses(item.bytes()?).len()));
+        let addresses = after.iter().filter_map(|(place, item)| match item.bytes() {
+            Some(bytes) if place.is_git_config() => Some(local_addresses(bytes).len()),
+            _ if place.is_alternates() => Some(alternates::named(&place.path(), item).len()),
+            _ => None,
+        });
         addresses.sum::<usize>() > ADDRESSES_MAX
     }
 
@@ -174,12 +182,13 @@ impl Guard {
     fn follow_trees(&mut self) {
         let configs = self.before.iter().filter(|(place, _)| place.is_git_config());
         let trees = configs.filter_map(|(config, item)| {
-            resolved(&tree_of(config.path().parent()?, item.bytes()?)?)
+            let config = config.path();
+            let folder = config.parent()?;
+            let tree = tree_of(folder, item.bytes()?)?;
+            let (end, _) = resolved(&tree)?;
+            self.may_be_written(&end).then(|| self.places_on(&tree, &[folder.to_path_buf()]))
         });
-        let names = trees
-            .filter(|(end, _)| self.may_be_written(end))
-            .flat_map(|(end, links)| links.into_iter().chain([end]));
-        self.trees = names.filter_map(|name| Place::included(&name, &self.roots)).collect();
+        self.trees = trees.flatten().collect();
     }
 
     /// Whether files may come to a folder: it is beneath a root, and in no repository's own directory.

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::item::{Content, Item};
-use super::submodule::{has_tree, is_in_work_tree, may_move, repository_of};
+use super::submodule::{has_tree, is_in_work_tree, is_straight, may_move, repository_of};
 use crate::git_addresses::may_lead;
 use crate::git_steps::GitStep;
 use crate::git_written::GitMerge;
@@ -360,7 +360,9 @@ impl Place {
     /// Whether a `.git` file leads to a repository that looks come to, or to what it has for a
     /// worktree.
     fn is_pointer_to_own(&self, item: &Item, roots: &[PathBuf]) -> bool {
-        let Some(target) = self.pointed_to(item) else { return false };
+        let path = self.path();
+        let straight = path.parent().zip(item.bytes()).filter(|it| is_straight(it.0, it.1));
+        let Some(target) = straight.and_then(|_| self.pointed_to(item)) else { return false };
         let worktrees = target.parent().filter(|above| above.ends_with("worktrees"));
         let repository = worktrees.and_then(Path::parent).unwrap_or(&target);
         let has_settings = rustix::fs::lstat(repository.join("config")).is_ok();

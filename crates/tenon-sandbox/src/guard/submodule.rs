@@ -9,12 +9,20 @@ use super::folder::open_folder_at;
 use super::item::{FILE_BYTES_MAX, read};
 use crate::git_blanks::without_line_ends;
 use crate::git_config;
-use crate::links::resolved;
+use crate::links::{goes_out_again, resolved};
 use crate::workspace::makes_one;
 
 /// Returns the directory to which a `.git` file in a folder leads, as it is now.
 pub(super) fn repository_of(folder: &Path, pointer: &[u8]) -> Option<PathBuf> {
     folder.join(way_of(pointer)?).canonicalize().ok()
+}
+
+/// Whether a `.git` file in a folder says a way as git writes it: through no link, and into no folder that it leaves again.
+pub(super) fn is_straight(folder: &Path, pointer: &[u8]) -> bool {
+    way_of(pointer).is_some_and(|way| {
+        !goes_out_again(way)
+            && resolved(&folder.join(way)).is_some_and(|(_, links)| links.is_empty())
+    })
 }
 
 /// Returns the way to a repository that a `.git` file says.
@@ -49,6 +57,9 @@ pub(super) fn may_move(
         let pointer = read_beneath(&tree.join(".git"), roots);
         own.is_some() && pointer.and_then(|pointer| repository_of(tree, &pointer)) == own
     };
+    if goes_out_again(tree.strip_prefix(repository).unwrap_or(tree)) {
+        return false;
+    }
     let Some((tree, links)) = resolved(tree) else { return false };
     let old = before.and_then(|before| resolved(&tree_of(repository, before)?));
     links.is_empty()

@@ -50,7 +50,9 @@ fn check(commands: &[&str], told: &[&str], after: &str) {
 #[test]
 fn a_pointer_does_not_come_to_lead_out_by_what_is_on_its_way() {
     let through_link = "git init -q sub; ln -s sub l; mkdir w; echo 'gitdir: ../l/.git' > w/.git";
-    check(&[through_link, "ln -sfn ../private l"], &["l"], "test $(readlink l) = sub");
+    let session = Session::new(through_link);
+    session.check(&["ln -sfn ../private l"], &["l"], "test $(readlink l) = sub");
+    check(&[through_link], &["w/.git"], "! test -e w/.git");
     let to_folder = "git init -q --bare r; mkdir w; echo 'gitdir: ../r' > w/.git";
     check(&[to_folder, "mv r r2; ln -s ../private.git r"], &["r"], "! test -e r");
     check(&[to_folder, "mv r r2", "ln -s ../private.git r"], &["r"], "! test -e r");
@@ -114,4 +116,29 @@ fn a_file_at_an_address_was_nobodys_setting() {
     let makes = "echo 'ref: refs/heads/main' > p/HEAD";
     let write = "echo ../../private/.git > p/commondir";
     check(&[address, write, makes], &["p/commondir"], "! test -e p/commondir");
+}
+
+#[test]
+fn no_way_goes_into_a_folder_and_out_again() {
+    let objects = "mkdir x; git init -q private; git init -q r; \
+                   echo ../../../x/../private/.git/objects > r/.git/objects/info/alternates";
+    let pointer = "mkdir x w; git init -q private; echo 'gitdir: ../x/../private/.git' > w/.git";
+    let tree = "mkdir -p .git/modules x tree; git init -q --separate-git-dir .git/modules/m tree; \
+                echo 'gitdir: ../.git/modules/m' > tree/.git; git -C tree config core.worktree ../../../x/../tree";
+    for (commands, told) in [
+        (objects, "r/.git/objects/info/alternates"),
+        (pointer, "w/.git"),
+        (tree, ".git/modules/m/config"),
+    ] {
+        check(&[commands], &[told], "true");
+        // One of the person's stays, and so does the folder.
+        let session = Session::new(commands);
+        session.check(&["true", "rmdir x; ln -s ../victim x"], &["x"], "! test -L x");
+    }
+    // As git writes them.
+    let own = "mkdir x; git init -q private; git clone -q -s private r; git -C private worktree add -q ../w 2>/dev/null; \
+               git init -q --separate-git-dir x/s t; cat r/.git/objects/info/alternates w/.git t/.git";
+    let commit = "git -c user.name=n -c user.email=e -C private commit -q --allow-empty -m m";
+    let own = own.replace("git clone", &format!("{commit}; git clone"));
+    check(&[&own, "true"], &[], "git -C t status");
 }
